@@ -1,0 +1,176 @@
+# Kiln: typed binary records and tensors for PostgreSQL.
+#
+#   make, make install, make installcheck     the extension, by the PGXS convention (PG_CONFIG=… picks the server)
+#   make CHECKED=1                            every access plan runs with full checks; a disagreement is a PANIC
+#   make libkiln                              the codec alone, libkiln.a; needs no PostgreSQL
+#   make unit, differential [SANITIZE=1]      the codec's tests, also under ASan and UBSan
+#   make fuzz [FUZZ_SECONDS=30], fuzz-replay  fuzz targets, and their corpora without a fuzzer
+#   make prove_installcheck                   TAP tests against the installed extension (not as root)
+#   make format, dist, clean
+#
+# The build fails on warnings; "make WERROR=" lets them pass.
+
+VERSION = 1.0.0
+WERROR = -Werror
+
+CODEC_SOURCES := $(sort $(wildcard src/codec/*.c))
+SERVER_SOURCES := $(sort $(wildcard src/pg/*.c))
+HEADER_FILES := $(wildcard src/codec/*.h src/pg/*.h)
+
+# ---- the extension
+
+EXTENSION = kiln
+MODULE_big = kiln
+DATA = kiln--1.0.sql
+PGFILEDESC = "kiln - typed binary records and tensors"
+OBJS = $(CODEC_SOURCES:.c=.o) $(SERVER_SOURCES:.c=.o)
+
+# The server's headers come in as system headers, so that warnings are about our code alone.
+PG_CPPFLAGS = -I$(srcdir)/src/codec -I$(srcdir)/src/pg -isystem $(includedir_server) $(if $(CHECKED),-DKILN_CHECKED)
+PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition $(WERROR)
+SHLIB_LINK = -lutf8proc
+ifeq ($(shell uname -s),Linux)
+# Calls between our own files need no detour through the linkage table.
+SHLIB_LINK += -Wl,-Bsymbolic-functions
+endif
+
+# The story of the regression tests starts with init; a test that is not in the list runs after those that are.
+REGRESS_ORDER = init type text registry encode get cast compare tensor json coerce cases
+REGRESS_FOUND := $(sort $(basename $(notdir $(wildcard sql/*.sql))))
+REGRESS = $(filter $(REGRESS_FOUND),$(REGRESS_ORDER)) $(filter-out $(REGRESS_ORDER),$(REGRESS_FOUND))
+REGRESS_OPTS = --encoding=UTF8 --no-locale
+PROVE_TESTS ?= test/t/*.pl
+
+EXTRA_CLEAN = build libkiln.a kiln-$(VERSION).zip results regression.diffs regression.out tmp_check log
+
+# PGXS has a rule for an archive of that name; ours holds the codec alone.
+haslibarule = yes
+
+PG_CONFIG = pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+
+ifneq ($(wildcard $(PGXS)),)
+include $(PGXS)
+
+# PGXS tracks neither headers nor flags: objects are made again when either changes.
+$(OBJS) $(OBJS:.o=.bc): $(HEADER_FILES) build/server.flags
+
+SERVER_FLAGS = $(PG_CONFIG) $(CC) $(CFLAGS) $(CPPFLAGS)
+build/server.flags: FORCE
+	@mkdir -p build
+	@echo '$(SERVER_FLAGS)' | cmp -s - $@ || echo '$(SERVER_FLAGS)' >$@
+
+prove_installcheck:
+	$(prove_installcheck)
+else
+all install installcheck prove_installcheck:
+	@echo "$(PG_CONFIG) --pgxs leads to no PGXS: install PostgreSQL's server headers (Debian: postgresql-server-dev-all)," >&2
+	@echo "or say which with PG_CONFIG=/path/to/pg_config. The codec alone is built by \"make libkiln\"." >&2
+	@exit 1
+clean:
+	rm -f $(OBJS) $(OBJS:.o=.bc)
+	rm -rf $(EXTRA_CLEAN)
+endif
+
+# ---- the codec alone, and its tests
+
+SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CODEC_CFLAGS = -std=c11 -O2 -g -Wall -Wextra $(WERROR) -Isrc/codec $(if $(SANITIZE),$(SANITIZERS))
+TEST_CFLAGS = $(subst -std=c11,-std=gnu11,$(CODEC_CFLAGS)) -Itest/support
+TEST_LIBS = -lutf8proc -lm
+
+# Compiler and sanitizer each have a folder of their own, so that no object is mistaken for another's.
+BUILD = build/$(notdir $(CC))$(if $(SANITIZE),-sanitized)
+CODEC_OBJECTS = $(CODEC_SOURCES:src/codec/%.c=$(BUILD)/codec/%.o)
+SUPPORT_OBJECTS = $(patsubst test/support/%.c,$(BUILD)/support/%.o,$(sort $(wildcard test/support/*.c)))
+SUPPORT_HEADERS = $(wildcard test/support/*.h)
+
+UNIT_TESTS = $(patsubst test/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard test/unit/test_*.c)))
+DIFFERENTIAL_TESTS = $(patsubst test/differential/%.c,$(BUILD)/differential/%,$(sort $(wildcard test/differential/*.c)))
+
+libkiln: libkiln.a
+
+libkiln.a: $(CODEC_OBJECTS)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/codec/%.o: src/codec/%.c $(HEADER_FILES)
+	@mkdir -p $(@D)
+	$(CC) $(CODEC_CFLAGS) -fPIC -c -o $@ $<
+
+$(BUILD)/support/%.o: test/support/%.c $(SUPPORT_HEADERS) $(HEADER_FILES)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -c -o $@ $<
+
+$(BUILD)/unit/%: test/unit/%.c $(SUPPORT_OBJECTS) $(CODEC_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -o $@ $^ -lcmocka $(TEST_LIBS)
+
+$(BUILD)/differential/%: test/differential/%.c $(SUPPORT_OBJECTS) $(CODEC_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -o $@ $^ -lcmocka $(TEST_LIBS)
+
+# Programs that the TAP tests call, to make values for the server.
+GENERATORS = $(patsubst test/gen/%.c,$(BUILD)/gen/%,$(sort $(wildcard test/gen/*.c)))
+generators: $(GENERATORS)
+$(BUILD)/gen/%: test/gen/%.c $(SUPPORT_OBJECTS) $(CODEC_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -o $@ $^ $(TEST_LIBS)
+
+# Runs all programs of a list, also after one has failed, and fails if any did.
+run_all = @failed=0; for program in $(1); do echo "+ $$program"; $$program || failed=1; done; exit $$failed
+
+unit: $(UNIT_TESTS)
+	$(call run_all,$(UNIT_TESTS))
+
+differential: $(DIFFERENTIAL_TESTS)
+	$(call run_all,$(DIFFERENTIAL_TESTS))
+
+# ---- fuzzing: one target a property; new inputs stay in build/, test/fuzz/corpus/TARGET holds the seeds
+
+FUZZ_SECONDS = 30
+CLANG_FUZZ = clang
+FUZZ_CFLAGS = -std=gnu11 -O1 -g -Isrc/codec -Itest/support -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_SOURCES = $(sort $(wildcard test/fuzz/fuzz_*.c))
+FUZZ_NAMES = $(basename $(notdir $(FUZZ_SOURCES)))
+FUZZ_TARGETS = $(addprefix build/fuzz/,$(FUZZ_NAMES))
+REPLAYS = $(addprefix $(BUILD)/replay/,$(FUZZ_NAMES))
+FUZZ_DEPENDS = $(CODEC_SOURCES) $(HEADER_FILES) $(SUPPORT_HEADERS)
+FUZZ_SUPPORT = $(filter-out test/support/jsonl.c,$(wildcard test/support/*.c))
+
+build/fuzz/%: test/fuzz/%.c $(FUZZ_DEPENDS) $(FUZZ_SUPPORT)
+	@mkdir -p $(@D)
+	$(CLANG_FUZZ) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $< $(FUZZ_SUPPORT) $(CODEC_SOURCES) $(TEST_LIBS)
+
+$(BUILD)/replay/%: test/fuzz/%.c test/fuzz/replay.c $(SUPPORT_OBJECTS) $(CODEC_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -o $@ $^ $(TEST_LIBS)
+
+fuzz: $(FUZZ_TARGETS)
+	@failed=0; for name in $(FUZZ_NAMES); do \
+		echo "+ build/fuzz/$$name, $(FUZZ_SECONDS) s"; \
+		mkdir -p build/fuzz/found/$$name test/fuzz/corpus/$$name; \
+		build/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+			-verbosity=0 -artifact_prefix=build/fuzz/$$name- \
+			build/fuzz/found/$$name test/fuzz/corpus/$$name && echo "ok fuzz $$name" \
+			|| { echo "not ok fuzz $$name"; failed=1; }; \
+	done; exit $$failed
+
+fuzz-replay: $(REPLAYS)
+	@failed=0; for name in $(FUZZ_NAMES); do \
+		$(BUILD)/replay/$$name test/fuzz/corpus/$$name && echo "ok replay $$name" \
+			|| { echo "not ok replay $$name"; failed=1; }; \
+	done; exit $$failed
+
+# ---- the house
+
+format:
+	clang-format -i $(wildcard src/*/*.[ch] test/*/*.[ch] bench/*/*.[ch])
+
+dist:
+	git archive --format=zip --prefix=kiln-$(VERSION)/ -o kiln-$(VERSION).zip HEAD
+
+FORCE:
+
+.PHONY: FORCE all install installcheck prove_installcheck clean libkiln unit differential generators fuzz fuzz-replay format dist
+.SECONDARY:

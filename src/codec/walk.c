@@ -24,7 +24,7 @@ typedef struct kiln_walker
 
 static const uint8_t zeros[16];
 
-/* Call a visitor's function if it has one. */
+/* Call a visitor's function if it has one; the arguments are not evaluated else. */
 #define VISIT(walker, call, ...) \
 	((walker)->visitor->call == NULL || (walker)->visitor->call((walker)->context, __VA_ARGS__))
 
@@ -92,6 +92,14 @@ walk_enum(kiln_walker *walker, const kiln_type *type)
 		position = (uint16_t) (type->count - 1);
 	kiln_store_u16(value, position);
 	return VISIT(walker, scalar, type, value, 2);
+}
+
+static bool
+walk_fixed(kiln_walker *walker, const kiln_type *type)
+{
+	const uint8_t *value = take(walker, type->width);
+
+	return VISIT(walker, scalar, type, value, type->width);
 }
 
 static bool
@@ -171,7 +179,7 @@ walk_value(kiln_walker *walker, const kiln_type *type)
 		case KILN_STRUCT:
 			return walk_struct(walker, type);
 		default:
-			return VISIT(walker, scalar, type, take(walker, type->width), type->width);
+			return walk_fixed(walker, type);
 	}
 }
 

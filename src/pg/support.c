@@ -1,0 +1,189 @@
+/*
+ * Planner support: one typed accessor call for a chain of operators.
+ *
+ * (v->'a'->'b')::int8 would cut two values out of v and then read the second. It means kiln_get_int8(v, 'a.b'), and that is what the
+ * planner gets to see: in the plan, and, since index expressions pass through here too, in expression indexes, so that either spelling
+ * uses an index on the other. Functions are identified by OID, so the extension may live in any schema.
+ */
+#include "kiln_pg.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* Which getter a cast or operator stands for. */
+typedef struct Getter
+{
+	const char *function;		/* C symbol of the function called, which is its SQL name */
+	const char *getter;
+} Getter;
+
+static const Getter getters[] = {
+	{"kiln_to_bool", "kiln_get_bool"},
+	{"kiln_to_int2", "kiln_get_int2"},
+	{"kiln_to_int4", "kiln_get_int4"},
+	{"kiln_to_int8", "kiln_get_int8"},
+	{"kiln_to_float4", "kiln_get_float4"},
+	{"kiln_to_float8", "kiln_get_float8"},
+	{"kiln_to_numeric", "kiln_get_numeric"},
+	{"kiln_to_bytea", "kiln_get_bytea"},
+	{"kiln_to_uuid", "kiln_get_uuid"},
+	{"kiln_to_date", "kiln_get_date"},
+	{"kiln_to_timestamp", "kiln_get_timestamp"},
+	{"kiln_to_timestamptz", "kiln_get_timestamptz"},
+	{"kiln_to_json", "kiln_get_json"},
+	{"kiln_to_jsonb", "kiln_get_jsonb"},
+	{"kiln_object_field_text", "kiln_get_text"},
+	{"kiln_list_element_text", "kiln_get_text"},
+	{"kiln_get", "kiln_get_text"},
+};
+
+/* OID of one of our functions by name and argument types, in the schema that holds them; InvalidOid if there is none. */
+static Oid
+own_function(Oid namespace, const char *name, int nargs, const Oid *argtypes)
+{
+	oidvector  *types = buildoidvector(argtypes, nargs);
+
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(name), PointerGetDatum(types),
+						   ObjectIdGetDatum(namespace));
+}
+
+/* The function and the arguments of a call, spelled as function or operator; false for other nodes. */
+static bool
+call_parts(Node *node, Oid *function, List **args)
+{
+	if (node && IsA(node, FuncExpr))
+	{
+		*function = ((FuncExpr *) node)->funcid;
+		*args = ((FuncExpr *) node)->args;
+		return true;
+	}
+	if (node && IsA(node, OpExpr))
+	{
+		*function = get_opcode(((OpExpr *) node)->opno);
+		*args = ((OpExpr *) node)->args;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Append one step to a path: a key, quoted only if it has to be, so that it is spelled as a user would; or a position. A server's encoding
+ * keeps ASCII apart, so quoting there is quoting in UTF-8.
+ */
+static void
+append_step(StringInfo path, Const *step, bool position)
+{
+	char	   *key;
+	size_t		length;
+
+	if (position)
+	{
+		appendStringInfo(path, "[%d]", DatumGetInt32(step->constvalue));
+		return;
+	}
+	key = TextDatumGetCString(step->constvalue);
+	length = strlen(key);
+	enlargeStringInfo(path, (int) (2 * length + 3));
+	path->len += (int) kiln_path_quote(key, length, path->len == 0, path->data + path->len);
+	path->data[path->len] = '\0';
+}
+
+/*
+ * Follow v -> k1 -> k2 …: returns v, and the steps in path; NULL if node is no such chain of constants.
+ */
+static Node *
+follow_chain(Node *node, Oid by_key, Oid by_position, StringInfo path)
+{
+	Oid			function;
+	List	   *args;
+	Node	   *value;
+	Const	   *step;
+
+	if (!call_parts(node, &function, &args) || (function != by_key && function != by_position))
+		return NULL;
+	step = (Const *) lsecond(args);
+	if (!IsA(step, Const) || step->constisnull)
+		return NULL;
+	value = follow_chain(linitial(args), by_key, by_position, path);
+	if (value == NULL)
+		value = linitial(args);
+	append_step(path, step, function == by_position);
+	return value;
+}
+
+/* getter(value, path), with the collations of the call that it replaces. */
+static Node *
+make_call(const FuncExpr *call, Oid getter, Node *value, Node *path)
+{
+	return (Node *) makeFuncExpr(getter, get_func_rettype(getter), list_make2(value, path),
+								 call->funccollid, call->inputcollid, COERCE_EXPLICIT_CALL);
+}
+
+static Node *
+simplify(FuncExpr *call)
+{
+	Oid			namespace = get_func_namespace(call->funcid);
+	Oid			kiln = exprType(linitial(call->args));
+	char	   *name = get_func_name(call->funcid);
+	Oid			by_key = own_function(namespace, "kiln_object_field", 2, (Oid[]) {kiln, TEXTOID});
+	Oid			by_position = own_function(namespace, "kiln_list_element", 2, (Oid[]) {kiln, INT4OID});
+	const char *getter_name = NULL;
+	StringInfoData path;
+	Node	   *start;
+	Node	   *value;
+	Oid			getter;
+
+	for (int i = 0; i < (int) lengthof(getters); i++)
+		if (strcmp(name, getters[i].function) == 0)
+			getter_name = getters[i].getter;
+	if (getter_name == NULL || !OidIsValid(by_key) || !OidIsValid(by_position))
+		return NULL;
+
+	getter = own_function(namespace, getter_name, 2, (Oid[]) {kiln, TEXTOID});
+	if (!OidIsValid(getter))
+		return NULL;
+	start = linitial(call->args);
+	if (strcmp(name, "kiln_get") == 0)
+		return make_call(call, getter, start, lsecond(call->args));
+
+	initStringInfo(&path);
+	value = follow_chain(start, by_key, by_position, &path);
+	if (list_length(call->args) == 2)
+	{
+		/* ->> : its own step is the chain's last */
+		Const	   *step = (Const *) lsecond(call->args);
+
+		if (!IsA(step, Const) || step->constisnull)
+			return NULL;
+		if (value == NULL)
+			value = start;
+		append_step(&path, step, step->consttype == INT4OID);
+	}
+	if (value == NULL)
+		return NULL;
+	return make_call(call, getter, value,
+					 (Node *) makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
+										PointerGetDatum(cstring_to_text_with_len(path.data, path.len)), false, false));
+}
+
+PG_FUNCTION_INFO_V1(kiln_getter_support);
+
+/* kiln_getter_support(internal): for the casts from kiln and ->>. */
+Datum
+kiln_getter_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+	Node	   *result = NULL;
+
+	if (IsA(request, SupportRequestSimplify))
+		result = simplify(((SupportRequestSimplify *) request)->fcall);
+	PG_RETURN_POINTER(result);
+}

@@ -3,7 +3,8 @@
  *
  * Whatever stands before the value sought is compiled field by field into steps that pass it, nested structs and
  * optionals included, so a plan has at most as many steps as the definition has fields before the value. Fixed widths
- * gather in the builder's pending advance and cost nothing until a step needs them; if none ever does, the plan is constant.
+ * gather in the builder's pending advance and cost nothing until a step needs them; if none ever does, the plan is
+ * constant.
  *
  * A jump's target must be the beginning of a step: close_jump() therefore puts what is pending into a step of its own
  * and keeps later spans from being merged over the target.
@@ -33,7 +34,7 @@ builder_free(plan_builder *builder)
 	builder->steps = builder->local;
 }
 
-/* A new step that carries the pending advance. Never NULL: out of memory, the last step's room is used and failed is set. */
+/* A new step that carries the pending advance. Never NULL: out of memory it sets failed and reuses the last step. */
 static kiln_plan_step *
 add_step(plan_builder *builder, kiln_plan_op op)
 {
@@ -122,7 +123,6 @@ add_skip(plan_builder *builder, const kiln_type *type)
 	{
 		add_step(builder, PLAN_JUMP);
 		jump = builder->count - 1;
-		builder->barrier = builder->count;
 		add_skip(builder, element);
 		close_jump(builder, jump);
 	}

@@ -6,14 +6,16 @@
  * conditional jump over the steps of its value; only lists and dicts of varying elements are walked.
  *
  * The interpreter's functions take the mode of the run as their first argument, always a constant, and are inlined
- * into each run: raw, held, checked and window runs are one source and can't drift apart. The modes differ only in how bytes are reached:
+ * into each run: raw, held, checked and window runs are one source and can't drift apart. The modes differ only in how
+ * bytes are reached:
  *
  *   RAW      at pos. The payload is valid.
  *   HELD     at min(pos, n - width); spans and counts are clipped. Always inside, whatever the payload holds.
  *   CHECKED  at pos if the bytes are inside and length, count and tag are valid; else the run ends with KILN_DAMAGED.
  *   WINDOW   as HELD, but only if the part at hand holds the bytes; else the run ends with KILN_NEED.
  *
- * In HELD and WINDOW a position may stand beyond n between steps: the next load brings it back, the end of the run clips it.
+ * In HELD and WINDOW a position may stand beyond n between steps: the next load brings it back, the end of the run
+ * clips it.
  */
 #ifndef KILN_PLAN_INTERNAL_H
 #define KILN_PLAN_INTERNAL_H
@@ -71,9 +73,9 @@ typedef enum plan_mode
 } plan_mode;
 
 /*
- * A run under way. data[0] is the payload's byte start (0 but in WINDOW), of which have bytes are at hand; n is the whole
- * payload's length. After a failure at … at + width (WINDOW) are the bytes that were not at hand, or (CHECKED)
- * code and at say what is wrong where.
+ * A run under way. data[0] is byte start of the payload (0 but in WINDOW), and have bytes from there are at hand; n is
+ * the whole payload's length. After a failure at … at + width are the bytes that were not at hand (WINDOW), or code
+ * and at say what is wrong where (CHECKED).
  */
 typedef struct plan_cursor
 {
@@ -119,9 +121,11 @@ plan_reach(const plan_mode mode, plan_cursor *cursor, size_t *pos, size_t width,
 	}
 	if (mode == PLAN_WINDOW)
 	{
-		if (*pos < cursor->start || *pos - cursor->start > cursor->have || width > cursor->have - (*pos - cursor->start))
+		size_t		at = *pos - cursor->start;
+
+		if (*pos < cursor->start || at > cursor->have || width > cursor->have - at)
 			return plan_fail(cursor, KILN_E_OK, *pos, width);
-		*bytes = cursor->data + (*pos - cursor->start);
+		*bytes = cursor->data + at;
 		return true;
 	}
 	*bytes = cursor->data + *pos;
@@ -427,7 +431,8 @@ plan_pass(const plan_mode mode, plan_cursor *cursor, const kiln_plan_step *step,
 }
 
 /*
- * Run the program from step number from on. FOUND: the cursor stands on the value, or, HELD and WINDOW, perhaps beyond the end.
+ * Run the program from step number from on. FOUND: the cursor stands on the value; in HELD and WINDOW it may stand
+ * beyond the end.
  */
 PLAN_INLINE kiln_found
 plan_steps(const plan_mode mode, const kiln_plan *plan, plan_cursor *cursor, uint32_t from)

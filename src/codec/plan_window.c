@@ -5,17 +5,20 @@
  * place where that step begins, and starts that step again when it is called with more; of a row of spans it also keeps
  * how many are done. So what is behind it need not be in later windows.
  *
- * Most steps read a word or two at places known without the bytes between: they ask for just those words, however far ahead. A
- * walk (over a list or dict of varying elements, for a position or a key) has to see every length word on its way. It asks
- * for everything from its beginning on, each time at least twice as much as it was given from there, so that the bytes
- * fetched stay within a small multiple of the bytes needed.
+ * Most steps read a word or two at places known without the bytes between: they ask for just those words, however far
+ * ahead; the caller may round up. A walk (over a list or dict of varying elements, for a position or a key) has to see
+ * every length word on its way. It asks for everything from its beginning on, each time at least twice as much as it
+ * was given from there, so that the bytes fetched stay within a small multiple of the bytes needed.
  */
 #include "plan_internal.h"
 
 /* What a walk asks for at least, in bytes. */
 #define WALK_LEAST	1024
 
-/* window->step: the step's number, and how many of its spans are done (0: nothing of it is, and its advance is to be made) */
+/*
+ * window->step: the step's number, and how many of its spans are done. 0: nothing of it is, and its advance is still to
+ * be made.
+ */
 #define STATE_STEP(state)	((state) >> 8)
 #define STATE_SPANS(state)	((state) & 255)
 #define STATE(step, spans)	((step) << 8 | (spans))

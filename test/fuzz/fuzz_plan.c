@@ -1,7 +1,9 @@
 /*
  * Fuzz target: plans over any bytes.
  *
- * Byte 0 picks a definition, byte 1 one of its paths, the rest is the payload. What must hold stands at plan_run_all().
+ * Byte 0 picks a definition, byte 1 one of its paths. The rest is the payload; or, if byte 1 has its high bit set, byte 2
+ * is a number of damages and the rest are choices: three bytes for each damage (the place, and what to add there),
+ * then those that build a valid payload. What must hold stands at plan_run_all().
  */
 #include "plan_runs.h"
 
@@ -38,23 +40,57 @@ compile_all(void)
 	return all;
 }
 
+/* Build a payload from choices and damage it. out: PLAN_RUN_PAYLOAD bytes. */
+static size_t
+build(const kiln_type *type, const uint8_t *choices, size_t count, uint8_t *out)
+{
+	size_t		damages = count ? choices[0] % 4 : 0;
+	const uint8_t *damage = choices + 1;
+	plan_run_source source = {NULL, 0, count};
+	size_t		n = 0;
+	size_t		i;
+
+	if (count < 1 + 3 * damages)
+		damages = 0;
+	if (count > 0)
+	{
+		source.bytes = choices + 1 + 3 * damages;
+		source.left = count - 1 - 3 * damages;
+	}
+	plan_run_build(type, &source, out, &n);
+	for (i = 0; i < damages; i++, damage += 3)
+		out[kiln_load_u16(damage) % n] += damage[2];
+	return n;
+}
+
 int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	uint8_t		bytes[PLAN_RUN_PAYLOAD];
+	const kiln_type *type;
 	compiled   *use;
-	kiln_plan  *plan;
 	uint8_t    *payload;
+	size_t		n;
 	bool		valid;
 
 	if (size < 2)
 		return 0;
 	use = &compile_all()[data[0] % PLAN_RUN_CASES];
-	plan = &use->plans[data[1] % use->count];
-	payload = plan_run_copy(data + 2, size - 2);
-	valid = kiln_validate(use->schema->root, payload, size - 2, NULL, NULL);
-	plan_run_all(plan, payload, size - 2, valid);
+	type = use->schema->root;
+	if (data[1] & 128)
+	{
+		n = build(type, data + 2, size - 2, bytes);
+		payload = plan_run_copy(bytes, n);
+	}
+	else
+	{
+		n = size - 2;
+		payload = plan_run_copy(data + 2, n);
+	}
+	valid = kiln_validate(type, payload, n, NULL, NULL);
+	plan_run_all(&use->plans[(data[1] & 127) % use->count], payload, n, valid);
 	plan_run_release(payload);
 	return 0;
 }

@@ -36,6 +36,8 @@ static const plan_run_case plan_run_cases[] = {
 
 #define PLAN_RUN_CASES	(sizeof plan_run_cases / sizeof plan_run_cases[0])
 
+/* ------------------------------------------------------------------ runs */
+
 typedef struct plan_outcome
 {
 	kiln_found	found;
@@ -105,11 +107,12 @@ plan_run_checked(const kiln_plan *plan, const uint8_t *payload, size_t n, kiln_e
 }
 
 /*
- * Run with windows of size bytes, or of what is asked for if that is more, until the run ends; each window begins where the run asks.
- * type NULL: run the plan; else measure the value of that type at from.
+ * Run with windows of size bytes, or of what is asked for if that is more, until the run ends; each window begins where
+ * the run asks. type NULL: run the plan; else measure the value of that type at from.
  */
 static inline plan_outcome
-plan_run_windows(const kiln_plan *plan, const kiln_type *type, size_t from, const uint8_t *payload, size_t n, size_t size)
+plan_run_windows(const kiln_plan *plan, const kiln_type *type, size_t from, const uint8_t *payload, size_t n,
+				 size_t size)
 {
 	plan_outcome out = {KILN_NEED, 0, 0, 0};
 	kiln_window window;
@@ -145,6 +148,106 @@ plan_run_windows(const kiln_plan *plan, const kiln_type *type, size_t from, cons
 	plan_run_require(out.pos <= n, "window run ends outside");
 	return out;
 }
+
+/* ------------------------------------------------------------------ valid payloads */
+
+#define PLAN_RUN_PAYLOAD	4096
+
+/* Where choices come from: given bytes, then a generator that starts from seed. */
+typedef struct plan_run_source
+{
+	const uint8_t *bytes;
+	size_t		left;
+	uint64_t	seed;
+} plan_run_source;
+
+static inline uint32_t
+plan_run_choose(plan_run_source *source, uint32_t below)
+{
+	if (source->left > 0)
+	{
+		source->left--;
+		return *source->bytes++ % below;
+	}
+	source->seed = source->seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t) (source->seed >> 33) % below;
+}
+
+/* A span of characters from first on, now and then a long one. */
+static inline void
+plan_run_build_span(plan_run_source *source, uint8_t *out, size_t *n, uint32_t least, char first, bool small)
+{
+	uint32_t	length = least + (small ? 0 : plan_run_choose(source, 16) == 0 ? 100 : plan_run_choose(source, 4));
+	uint32_t	i;
+
+	kiln_store_u32(out + *n, length);
+	*n += 4;
+	for (i = 0; i < length; i++)
+		out[(*n)++] = (uint8_t) (first + (char) (i % 9));
+}
+
+/* Append a valid value of any type that the table above uses; once out is half full, the smallest. */
+static inline void
+plan_run_build(const kiln_type *type, plan_run_source *source, uint8_t *out, size_t *n)
+{
+	static const char *const keys[] = {"", "a", "b", "k", "kk", "t"};
+	bool		small = *n > PLAN_RUN_PAYLOAD / 2;
+	uint32_t	count;
+	uint32_t	i;
+
+	switch (type->kind)
+	{
+		case KILN_STRING:
+		case KILN_BYTES:
+			plan_run_build_span(source, out, n, 0, 'a', small);
+			break;
+		case KILN_NUMERIC:
+		case KILN_JSON:
+			plan_run_build_span(source, out, n, 1, '1', small);
+			break;
+		case KILN_STRUCT:
+			for (i = 0; i < type->count; i++)
+				plan_run_build(type->fields[i].type, source, out, n);
+			break;
+		case KILN_OPTIONAL:
+			out[(*n)++] = !small && plan_run_choose(source, 3) != 0;
+			if (out[*n - 1] != 0)
+				plan_run_build(type->element, source, out, n);
+			break;
+		case KILN_LIST:
+			count = small ? 0 : plan_run_choose(source, 5);
+			kiln_store_u32(out + *n, count);
+			*n += 4;
+			for (i = 0; i < count; i++)
+				plan_run_build(type->element, source, out, n);
+			break;
+		case KILN_DICT:
+			{
+				size_t		at = *n;
+
+				*n += 4;
+				for (count = i = 0; !small && i < sizeof keys / sizeof keys[0]; i++)
+				{
+					if (plan_run_choose(source, 2) == 0)
+						continue;
+					count++;
+					kiln_store_u32(out + *n, (uint32_t) strlen(keys[i]));
+					memcpy(out + *n + 4, keys[i], strlen(keys[i]));
+					*n += 4 + strlen(keys[i]);
+					plan_run_build(type->element, source, out, n);
+				}
+				kiln_store_u32(out + at, count);
+			}
+			break;
+		default:				/* small numbers are valid for bool, enum and date too */
+			memset(out + *n, 0, type->width);
+			out[*n] = (uint8_t) plan_run_choose(source, 2);
+			*n += type->width;
+			break;
+	}
+}
+
+/* ------------------------------------------------------------------ what must hold */
 
 static inline bool
 plan_outcome_same(plan_outcome a, plan_outcome b)

@@ -1,9 +1,9 @@
 /*
  * Fuzz target: plans over any bytes.
  *
- * Byte 0 picks a definition, byte 1 one of its paths. The rest is the payload; or, if byte 1 has its high bit set, byte 2
- * is a number of damages and the rest are choices: three bytes for each damage (the place, and what to add there),
- * then those that build a valid payload. What must hold stands at plan_run_all().
+ * Byte 0 picks a definition, byte 1 one of its paths. The rest is the payload; or, if byte 1 has its high bit set,
+ * byte 2 is a number of damages and the rest are choices: three bytes for each damage (the place, and what to add
+ * there), then those that build a valid payload. What must hold stands at plan_run_all().
  */
 #include "plan_runs.h"
 

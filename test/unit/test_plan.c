@@ -1,5 +1,6 @@
 /*
- * Plans: the program of every kind of step, damage found by checked runs, windows, and runs over valid payloads and others.
+ * Plans: the program of every kind of step, damage found by checked runs, windows, and runs over payloads
+ * valid and not.
  */
 #include <setjmp.h>
 #include <stdarg.h>

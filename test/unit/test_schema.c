@@ -361,6 +361,7 @@ static void
 test_error_codes(void **state)
 {
 	static const char bad_utf8[] = "(a string='x\xc3(')";
+	static const char nul_comment[] = "i32 -- a\0b";
 	static const char bad_comment[] = "i32 -- \xff\n";
 	static const char bad_between[] = "timestamp --\xff\n with time zone";
 
@@ -371,6 +372,9 @@ test_error_codes(void **state)
 	refused("numeric(10,2)", KILN_E_SYNTAX, 0, "type modifiers are not supported: numeric");
 	refused("(a Character  Varying ( 3 ))", KILN_E_SYNTAX, 3, "modifiers are not supported: character varying");
 	refused("i32[4]", KILN_E_SYNTAX, 4, "fixed-size lists");
+	refused("(a i32=", KILN_E_SYNTAX, 7, "expected a default");
+	refused("(a f64=x'00", KILN_E_SYNTAX, 11, "unterminated");
+	refused("(a f64=x'00\n'", KILN_E_SYNTAX, 7, "hexadecimal");
 	refused("i32?", KILN_E_SYNTAX, 3, "optional as a whole");
 	refused("(a strings)", KILN_E_UNKNOWN_TYPE, 3, "\"strings\"");
 	refused("(a tttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttttt)", KILN_E_UNKNOWN_TYPE,
@@ -389,6 +393,8 @@ test_error_codes(void **state)
 	/* json in a default is refused where nobody can check it, but not a list without any */
 	refused_with("(a json=x'0100000031')", 22, NULL, KILN_E_DEFAULT, 8, NULL);
 	kiln_schema_free(parse_with("(a json[]=x'00000000')", 22, NULL));
+	/* a comment may hold any character, a NUL too */
+	kiln_schema_free(parse_with(nul_comment, sizeof nul_comment - 1, &with_literals));
 	/* ill-formed UTF-8 is refused wherever it stands */
 	refused(bad_utf8, KILN_E_SYNTAX, 12, "UTF-8");
 	refused(bad_comment, KILN_E_SYNTAX, 7, "UTF-8");
@@ -462,6 +468,9 @@ test_limits(void **state)
 	refused(text, KILN_E_LIMIT, 131, "32 levels");
 	free(text);
 	refused("(a i32,)", KILN_E_SYNTAX, 7, "name");
+	text = make_recipe("(\"", "\"\"", "", 505, "\" i32)", &length);
+	refused(text, KILN_E_NAME, 1, "63 bytes");
+	free(text);
 	text = make_recipe("(", "f%d i32", ",", KILN_MAX_FIELDS, ",)", &length);
 	refused(text, KILN_E_SYNTAX, length - 1, "name");
 	free(text);
@@ -551,53 +560,64 @@ test_stored(void **state)
 
 /* ---- memory */
 
+/* Let each allocation fail in turn: every time a plain failure, with nothing left behind. */
+static void
+check_memory(const char *text, bool valid)
+{
+	counted		count = {0, 0, 0};
+	kiln_allocator allocator = {counted_allocate, counted_release, &count};
+	kiln_parse_options options = with_literals;
+	kiln_schema *schema;
+	kiln_error	error;
+	size_t		calls;
+	size_t		k;
+
+	options.allocator = &allocator;
+	if (kiln_schema_parse(text, strlen(text), &options, &schema, &error) != valid)
+		fail_msg("%s", text);
+	if (valid)
+	{
+		assert_true(count.held > 0);
+		kiln_schema_free(schema);
+	}
+	assert_int_equal(count.held, 0);
+	calls = count.calls;
+	assert_true(calls > 0);
+	for (k = 1; k <= calls; k++)
+	{
+		count.calls = 0;
+		count.fail_at = k;
+		assert_false(kiln_schema_parse(text, strlen(text), &options, &schema, &error));
+		assert_int_equal(error.code, KILN_E_MEMORY);
+		assert_int_equal(count.held, 0);
+	}
+}
+
 static void
 test_memory(void **state)
 {
-	static const char *const texts[] = {
-		"i32",
-		"r(a bool,\"e\xcc\x81\" i32?[],c dict<r(a enum('x','y')='y')>=x'00000000',d json='\"it''s\"',"
-		"e f64=1,f numeric=12,g string='it''s',h bytes='\\x00ff',i f64='Infinity')",
+	static const char many[] =
 		"(a i8,b i8,c i8,d i8,e i8,f i8,g i8,h i8,i i8,j i8,k i8,l i8,m i8,n i8,o i8,p i8,q i8,r enum('a','b','c','d',"
-		"'e','f','g','h','i','j','k','l','m','n','o','p','q','r','s'))",
-		"(a i32,b (c i32,a i32) a)",
-		"(a i32,b i32,a i32)",
-		"(a json='no',b i32)",
-		"(a i32",
-	};
-	size_t		i;
+		"'e','f','g','h','i','j','k','l','m','n','o','p','q','r','s'))";
+	static const char various[] =
+		"a i32,\"e\xcc\x81\" i32?[],c dict<r(a enum('x','y')='y')>=x'00000000',d json='\"it''s\"',"
+		"e f64=1,f numeric=12,g string='it''s',h bytes='\\x00ff',i f64='Infinity',j u8=7,k (a i8))";
+	char		text[2048];
+	int			pad;
 
 	(void) state;
-	for (i = 0; i < sizeof texts / sizeof texts[0]; i++)
+	check_memory("i32", true);
+	check_memory(many, true);
+	check_memory("(a i32,b (c i32,a i32) a)", false);
+	check_memory("(a i32,b i32,a i32)", false);
+	check_memory("(a json='no',b i32)", false);
+	check_memory("(a i32", false);
+	/* text of growing length in front, so that memory runs out at every place in turn */
+	for (pad = 0; pad < 1200; pad += 4)
 	{
-		counted		count = {0, 0, 0};
-		kiln_allocator allocator = {counted_allocate, counted_release, &count};
-		kiln_parse_options options = with_literals;
-		kiln_schema *schema;
-		kiln_error	error;
-		size_t		calls;
-		size_t		k;
-		bool		good;
-
-		options.allocator = &allocator;
-		good = kiln_schema_parse(texts[i], strlen(texts[i]), &options, &schema, &error);
-		assert_int_equal(good, i < 3);
-		if (good)
-		{
-			assert_true(count.held > 0);
-			kiln_schema_free(schema);
-		}
-		assert_int_equal(count.held, 0);
-		calls = count.calls;
-		assert_true(calls > 0);
-		for (k = 1; k <= calls; k++)
-		{
-			count.calls = 0;
-			count.fail_at = k;
-			assert_false(kiln_schema_parse(texts[i], strlen(texts[i]), &options, &schema, &error));
-			assert_int_equal(error.code, KILN_E_MEMORY);
-			assert_int_equal(count.held, 0);
-		}
+		sprintf(text, "(\"1\" string='%0*d',\"2\" string='%0*d',\"3\" string='%0*d',\"4\" string='%0*d',%s",
+				pad / 4 + 1, 0, pad / 4 + 1, 0, pad / 4 + 1, 0, pad / 4 + 1, 0, various);
+		check_memory(text, true);
 	}
 	kiln_schema_free(NULL);
 }

@@ -240,13 +240,19 @@ start_server()
 		timezone = 'UTC'
 	SETTINGS
 	as_worker tee -a "$work/data/postgresql.conf" <"$work/settings" >/dev/null
+	launch_server
+}
+
+launch_server()
+{
 	server_runs=yes
 	as_worker "$bin/pg_ctl" -D "$work/data" -l "$work/server.log" -w -t 60 start >/dev/null </dev/null ||
 		{ cat "$work/server.log" >&2; die "the server did not start"; }
 }
 
+# stop_server [mode]
 stop_server()
 {
-	as_worker "$bin/pg_ctl" -D "$work/data" -m immediate -w -t 60 stop >/dev/null 2>&1 </dev/null || true
+	as_worker "$bin/pg_ctl" -D "$work/data" -m "${1-immediate}" -w -t 60 stop >/dev/null 2>&1 </dev/null || true
 	server_runs=
 }

@@ -7,14 +7,13 @@
  */
 #include "kiln_access.h"
 
-#include "access/detoast.h"
-#include "access/heaptoast.h"
-#include "access/toast_internals.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+
+#include "toast.h"
 
 /* Definitions that one call site keeps plans for; a column rarely mixes more versions. */
 #define PLAN_SLOTS 4
@@ -424,70 +423,39 @@ run_in_memory(const PlanSlot *slot, const uint8_t *payload, size_t n, KilnField 
 
 /* ------------------------------------------------------------------ large values */
 
-/* The part of an external value at hand: frame bytes [start, start + have). */
-typedef struct Slice
-{
-	struct varlena *external;
-	size_t		total;			/* bytes of the frame */
-	struct varlena *held;
-	const uint8_t *data;
-	size_t		start;
-	size_t		have;
-} Slice;
-
-/*
- * Bring bytes [from, to) of the frame, and no more than the chunks that hold them.
- */
+/* Point the window at what is at hand of the payload, which begins head bytes into the frame. */
 static void
-slice_fetch(Slice *slice, size_t from, size_t to)
+window_set(kiln_window *window, const KilnToast *toast, size_t head)
 {
-	to = Min(to, slice->total);
-	from -= from % TOAST_MAX_CHUNK_SIZE;
-	to = Min((to + TOAST_MAX_CHUNK_SIZE - 1) / TOAST_MAX_CHUNK_SIZE * TOAST_MAX_CHUNK_SIZE, slice->total);
-	if (slice->held)
-		pfree(slice->held);
-	slice->held = detoast_attr_slice(slice->external, (int32) from, (int32) (to - from));
-	slice->data = (const uint8_t *) VARDATA_ANY(slice->held);
-	slice->start = from;
-	slice->have = VARSIZE_ANY_EXHDR(slice->held);
-}
+	size_t		skip = toast->start < head ? head - toast->start : 0;
 
-/* Point the window at what the slice holds of the payload, which begins head bytes into the frame. */
-static void
-window_set(kiln_window *window, const Slice *slice, size_t head)
-{
-	size_t		skip = slice->start < head ? head - slice->start : 0;
-
-	skip = Min(skip, slice->have);
-	window->data = slice->data + skip;
-	window->start = slice->start + skip - head;
-	window->have = slice->have - skip;
+	skip = Min(skip, toast->have);
+	window->data = toast->data + skip;
+	window->start = toast->start + skip - head;
+	window->have = toast->have - skip;
 }
 
 /*
  * The head of an external value: frame kind, hash or definition. Returns bytes before the payload.
  */
 static size_t
-slice_head(Slice *slice, kiln_frame *frame)
+read_head(KilnToast *toast, kiln_frame *frame)
 {
 	kiln_error	error;
+	const uint8_t *data = kiln_toast_read(toast, 0, KILN_HASH_HEAD);
+	size_t		wanted = KILN_HASH_HEAD;
 
-	slice_fetch(slice, 0, 1);
-	if (slice->have >= KILN_INLINE_HEAD && slice->data[0] == KILN_FRAME_INLINE)
-	{
-		size_t		wanted = KILN_INLINE_HEAD + (size_t) kiln_load_u32(slice->data + 1);
-
-		if (wanted > slice->have)
-			slice_fetch(slice, 0, wanted);
-	}
-	if (!kiln_frame_open(slice->data, slice->have, frame, &error))
+	if (toast->total >= KILN_INLINE_HEAD && data[0] == KILN_FRAME_INLINE)
+		wanted = KILN_INLINE_HEAD + (size_t) kiln_load_u32(data + 1);
+	data = kiln_toast_read(toast, 0, wanted);
+	if (!kiln_frame_open(data, toast->have, frame, &error))
 		kiln_report(&error, KILN_IN_STORED, NULL);
-	return (size_t) (frame->payload - slice->data);
+	return (size_t) (frame->payload - data);
 }
 
 /* Read on until the run has what it needs. */
 static bool
-window_run(const PlanSlot *slot, Slice *slice, size_t head, kiln_window *window)
+window_run(const PlanSlot *slot, KilnToast *toast, size_t head, kiln_window *window)
 {
 	for (;;)
 	{
@@ -496,8 +464,8 @@ window_run(const PlanSlot *slot, Slice *slice, size_t head, kiln_window *window)
 			case KILN_FOUND:
 				return true;
 			case KILN_NEED:
-				slice_fetch(slice, head + window->need_from, head + window->need_to);
-				window_set(window, slice, head);
+				(void) kiln_toast_read(toast, head + window->need_from, head + window->need_to);
+				window_set(window, toast, head);
 				break;
 			default:
 				return false;
@@ -508,19 +476,16 @@ window_run(const PlanSlot *slot, Slice *slice, size_t head, kiln_window *window)
 
 /* Have the found value whole in the window. */
 static void
-window_take(const kiln_type *type, Slice *slice, size_t head, kiln_window *window)
+window_take(const kiln_type *type, KilnToast *toast, size_t head, kiln_window *window)
 {
 	while (kiln_window_measure(type, window) == KILN_NEED)
 	{
-		slice_fetch(slice, head + window->need_from, head + window->need_to);
-		window_set(window, slice, head);
+		(void) kiln_toast_read(toast, head + window->need_from, head + window->need_to);
+		window_set(window, toast, head);
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (window->pos < window->start || window->need_to > window->start + window->have)
-	{
-		slice_fetch(slice, head + window->pos, head + window->need_to);
-		window_set(window, slice, head);
-	}
+	(void) kiln_toast_read(toast, head + window->pos, head + window->need_to);
+	window_set(window, toast, head);
 }
 
 /* A whole value, detoasted: as any small one. */
@@ -541,31 +506,34 @@ access_detoasted(Accessor *accessor, KilnPathForm form, struct varlena *varlena,
 	return run_in_memory(slot_for(accessor, form, &frame), frame.payload, frame.payload_length, field);
 }
 
+/* A value out of line: the head, then only what the path needs. */
 static bool
-access_external(Accessor *accessor, KilnPathForm form, struct varlena *external, KilnField *field)
+access_external(Accessor *accessor, KilnPathForm form, Datum datum, KilnField *field)
 {
-	Slice		slice = {0};
+	KilnToast	toast;
 	kiln_window window = {0};
 	kiln_frame	frame;
 	PlanSlot   *slot;
 	size_t		head;
 
-	slice.external = external;
-	slice.total = toast_raw_datum_size(PointerGetDatum(external)) - VARHDRSZ;
-	head = slice_head(&slice, &frame);
+	kiln_toast_open(&toast, datum);
+	head = read_head(&toast, &frame);
 	if (frame.kind == KILN_FRAME_TENSORS || frame.kind == KILN_FRAME_UNVERIFIED || accessor->path.count == 0 ||
-		slice.total - head < KILN_HELD_LEAST)
-		return access_detoasted(accessor, form, detoast_attr(external), field);
+		toast.total - head < KILN_HELD_LEAST)
+	{
+		kiln_toast_close(&toast);
+		return access_detoasted(accessor, form, PG_DETOAST_DATUM(datum), field);
+	}
 
 	slot = slot_for(accessor, form, &frame);
 	if (slot->elsewhere)
 		return false;
-	window.total = slice.total - head;
+	window.total = toast.total - head;
 	window.poll = poll_interrupts;
-	window_set(&window, &slice, head);
-	if (!window_run(slot, &slice, head, &window))
+	window_set(&window, &toast, head);
+	if (!window_run(slot, &toast, head, &window))
 		return false;
-	window_take(slot->plan.type, &slice, head, &window);
+	window_take(slot->plan.type, &toast, head, &window);
 	field->type = slot->plan.type;
 	field->base = window.data;
 	field->at = window.data + (window.pos - window.start);
@@ -580,7 +548,7 @@ access_external(Accessor *accessor, KilnPathForm form, struct varlena *external,
 static bool
 access_slow(FunctionCallInfo fcinfo, KilnPathForm form, Accessor *accessor, KilnField *field)
 {
-	struct varlena *varlena = (struct varlena *) PG_GETARG_POINTER(0);
+	Datum		datum = PG_GETARG_DATUM(0);
 	bool		found;
 
 	if (accessor == NULL)
@@ -589,18 +557,10 @@ access_slow(FunctionCallInfo fcinfo, KilnPathForm form, Accessor *accessor, Kiln
 		set_path(accessor, form, form == KILN_PATH_WHOLE ? (Datum) 0 : PG_GETARG_DATUM(1));
 	field->path = &accessor->path;
 
-	if (VARATT_IS_EXTERNAL_ONDISK(varlena))
-	{
-		struct varatt_external pointer;
-
-		VARATT_EXTERNAL_GET_POINTER(pointer, varlena);
-		if (!VARATT_EXTERNAL_IS_COMPRESSED(pointer))
-			found = access_external(accessor, form, varlena, field);
-		else
-			found = access_detoasted(accessor, form, detoast_attr(varlena), field);
-	}
+	if (kiln_toast_is_partial(datum))
+		found = access_external(accessor, form, datum, field);
 	else
-		found = access_detoasted(accessor, form, PG_DETOAST_DATUM_PACKED(PointerGetDatum(varlena)), field);
+		found = access_detoasted(accessor, form, PG_DETOAST_DATUM_PACKED(datum), field);
 	if (found)
 		field->rest = field->type && accessor->last && accessor->last->plan.json_rest ?
 			accessor->last->plan.rest : accessor->path.count;

@@ -197,8 +197,8 @@ held_skip_span(const kiln_held *held, size_t pos)
 }
 
 /*
- * Elements from pos on, or pairs. In a valid value each takes a byte at least, so that the end is reached with the last of
- * them; in another the rest would stand there too, and are left out, which bounds the work by n.
+ * Elements from pos on, or pairs. In a valid value each takes a byte at least, so that the end is reached with the
+ * last of them; in another the rest would stand there too, and are left out, which bounds the work by n.
  */
 static size_t
 held_skip_elements(const kiln_held *held, const kiln_type *element, bool keys, size_t pos, uint32_t count)

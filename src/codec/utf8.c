@@ -1,11 +1,12 @@
 /*
  * UTF-8 and NUL in one pass.
  *
- * ASCII, which is most of all text, goes by words: see kiln_ascii_word() in internal.h. What is not ASCII goes byte by byte
- * through an automaton of nine states. Each byte's row of the transition table is one 64-bit number: six bits for each state, which hold
- * the shift that picks the next state's bits, so that a step is one load and one shift and the only chain
- * from byte to byte is the shift. A bad byte leads to a state that nothing leaves, so that the automaton is asked
- * only now and then; the place of the fault is found afterwards by going over the last stretch one character at a time.
+ * ASCII, which is most of all text, goes by words: see kiln_ascii_word() in internal.h. What is not ASCII goes byte by
+ * byte through an automaton of nine states. Each byte's row of the transition table is one 64-bit number: six bits for
+ * each state, which hold the shift that picks the next state's bits, so that a step is one load and one shift and the
+ * only chain from byte to byte is the shift. A bad byte leads to a state that nothing leaves, so that the automaton is
+ * asked only now and then; the place of the fault is found afterwards by going on from the last known character one
+ * character at a time.
  *
  * Well-formed is what Unicode's table 3-7 says: no overlong forms, no surrogates, nothing beyond U+10FFFF.
  */

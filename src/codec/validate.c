@@ -6,8 +6,8 @@
  * error's path and returns NULL in turn. Nothing is ever read at or after check->end.
  *
  * What makes it quick: a struct's run of fixed-width fields costs one bounds test, and only those of its fields whose
- * bits can be wrong are looked at; a list of elements whose bits can't be wrong costs one multiplication and one test; a
- * string is first asked whether it is plain ASCII. All that has to do with errors stands in functions of its own.
+ * bits can be wrong are looked at; a list of elements whose bits can't be wrong costs one multiplication and one test;
+ * a string is first asked whether it is plain ASCII. All that has to do with errors stands in functions of its own.
  *
  * A fault's offset is where its item begins. A run that does not fit is therefore walked again field by field, which
  * finds the first field that is at fault.

@@ -1,10 +1,10 @@
 /*
  * A whole value, part by part, for whoever prints or compares one.
  *
- * The walk is held: it asks nothing of the payload and never leaves it. A load that does not fit into the bytes left reads as
- * zero and takes them all; a length and a count are cut to what is left. So a damaged value dwindles to zeros, empty strings
- * and empty lists, and a valid one never notices. Once the end is reached, the elements still outstanding are left out: the
- * work is bounded by the payload's length and the type's size.
+ * The walk is held: it asks nothing of the payload and never leaves it. A load that does not fit into the bytes left
+ * reads as zero and takes them all; a length and a count are cut to what is left. So a damaged value dwindles to zeros,
+ * empty strings and empty lists, and a valid one never notices. Once the end is reached, the elements still outstanding
+ * are left out: the work is bounded by the payload's length and the type's size.
  */
 #include "internal.h"
 

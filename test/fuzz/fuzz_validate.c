@@ -2,8 +2,8 @@
  * Fuzz target: a definition, and bytes that claim to be a payload under it.
  *
  * Input: one byte picks a definition of the list; 255 says that a u16 length and a definition's text follow. The rest
- * is the payload. Whatever it is, the held skip and the walk stay inside (the sanitisers watch). Where it validates, all
- * ways of stepping over it end at its end, and so does the walk.
+ * is the payload. Whatever it is, the held skip and the walk stay inside (the sanitisers watch). Where it validates,
+ * all ways of stepping over it end at its end, and so does the walk.
  */
 #include <stdio.h>
 #include <stdlib.h>

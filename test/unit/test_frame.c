@@ -1,6 +1,6 @@
 /*
- * kiln_frame_open() by itself and as the first step through the door: head, then definition, then payload or directory, with
- * offsets that count from the frame's first byte.
+ * kiln_frame_open() by itself and as the first step through the door: head, then definition, then payload or directory,
+ * with offsets that count from the frame's first byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,8 +49,8 @@ check_payload(const kiln_schema *schema, const uint8_t *bytes, const kiln_frame 
 }
 
 /*
- * The definition of an inline frame from outside: its text must be canonical, names in normal form among it, which reading it as
- * a stored one does not ask. Where it is not, the fault is the whole definition's.
+ * The definition of an inline frame from outside: its text must be canonical, names in normal form among it, which
+ * reading it as a stored one does not ask. Where it is not, the fault is the whole definition's.
  */
 static bool
 open_definition(const kiln_frame *frame, kiln_schema **schema, kiln_error *error)
@@ -67,7 +67,8 @@ open_definition(const kiln_frame *frame, kiln_schema **schema, kiln_error *error
 	kiln_schema_free(*schema);
 	if (!kiln_schema_parse(frame->text, frame->text_length, &foreign, schema, error))
 		return false;
-	same = (*schema)->text_length == frame->text_length && memcmp((*schema)->text, frame->text, frame->text_length) == 0;
+	same = (*schema)->text_length == frame->text_length &&
+		memcmp((*schema)->text, frame->text, frame->text_length) == 0;
 	if (same)
 		return true;
 	kiln_schema_free(*schema);

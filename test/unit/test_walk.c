@@ -423,6 +423,37 @@ impossible_counts(void **state)
 	kiln_schema_free(schema);
 }
 
+static bool
+tell_scalar(void *context, const kiln_type *type, const uint8_t *data, uint32_t length)
+{
+	*(uint64_t *) context = type->kind == KILN_BOOL || length == 2 ? data[0] : 99;
+	return true;
+}
+
+/* Tags and bools are tested against zero, an enum's position is cut to the last label. */
+static void
+damaged_scalars(void **state)
+{
+	static const kiln_visitor teller = {.scalar = tell_scalar};
+	kiln_schema *schema = parse("(s string?,a bool,e enum('x','y'))", 34);
+	uint8_t		payload[20] = {0x80, 3, 0, 0, 0, 'a', 'b', 'c', 0x40, 0xff};
+	kiln_held	held = {payload, sizeof payload, NULL};
+	uint64_t	told = 99;
+	size_t		used;
+
+	(void) state;
+	assert_int_equal(kiln_held_skip(&held, schema->root->fields[0].type, 0), 8);
+	assert_int_equal(kiln_held_skip(&held, schema->root, 0), 11);
+	assert_true(kiln_walk(schema->root->fields[1].type, payload + 8, 12, NULL, &teller, &told, &used));
+	assert_int_equal(told, 1);
+	assert_true(kiln_walk(schema->root->fields[2].type, payload + 9, 11, NULL, &teller, &told, &used));
+	assert_int_equal(told, 1);
+	assert_true(kiln_walk(schema->root, payload, sizeof payload, NULL, &teller, &told, &used));
+	assert_int_equal(told, 1);
+	assert_int_equal(used, 11);
+	kiln_schema_free(schema);
+}
+
 /* ------------------------------------------------------------------ poll, strings */
 
 static int	polls;
@@ -489,7 +520,8 @@ reader_refusals(void **state)
 		size_t		n;
 	}			cases[] = {
 		{"bool", "\2", 1}, {"i32?", "\2\0\0\0\0", 5}, {"bool[]", "\1\0\0\0\2", 5}, {"i32[]", "\2\0\0\0\0\0\0\0", 8},
-		{"(a i8,b (c bool))", "\0\3", 2}, {"(a i8,b bool)[]", "\2\0\0\0\0\1\0\2", 8}, {"dict<bool>", "\1\0\0\0\0\0\0\0\2", 9},
+		{"(a i8,b (c bool))", "\0\3", 2}, {"(a i8,b bool)[]", "\2\0\0\0\0\1\0\2", 8},
+		{"dict<bool>", "\1\0\0\0\0\0\0\0\2", 9},
 		{"dict<i8>", "\2\0\0\0\0\0\0\0\1", 9}, {"string", "\2\0\0\0a", 5}, {"(a bool,s string)", "\7\0\0\0\0", 5},
 		{"u64", "1234567", 7}, {"(a bool?)[]", "\1\0\0\0\1\2", 6}
 	};
@@ -521,7 +553,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(valid_payloads), cmocka_unit_test(wrong_payloads), cmocka_unit_test(impossible_counts),
+		cmocka_unit_test(valid_payloads), cmocka_unit_test(wrong_payloads), cmocka_unit_test(impossible_counts), cmocka_unit_test(damaged_scalars),
 		cmocka_unit_test(long_lists_poll), cmocka_unit_test(reader_strings), cmocka_unit_test(reader_refusals)
 	};
 

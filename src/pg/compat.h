@@ -52,6 +52,15 @@
 #include "varatt.h"
 #endif
 
+/* PostgreSQL 16 asks for rights on any kind of object by one function. The caller includes utils/acl.h. */
+#if PG_VERSION_NUM >= 160000
+#define kiln_wrapper_aclcheck(wrapper, role) \
+	object_aclcheck(ForeignDataWrapperRelationId, (wrapper), (role), ACL_USAGE)
+#else
+#define kiln_wrapper_aclcheck(wrapper, role) \
+	pg_foreign_data_wrapper_aclcheck((wrapper), (role), ACL_USAGE)
+#endif
+
 #ifndef pg_noreturn				/* PostgreSQL 18 has it in front of the declaration */
 #define pg_noreturn pg_attribute_noreturn()
 #endif

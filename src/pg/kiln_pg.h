@@ -93,6 +93,12 @@ extern KilnSchema *kiln_schema_parse_user(const char *text, size_t length, bool 
 extern KilnSchema *kiln_schema_resolve(const char *text, size_t length, Node *escontext);
 
 /*
+ * The registered entry of the same definition, or schema itself if it is not registered. 55000 if another text is registered under its hash, or
+ * the entry lies.
+ */
+extern KilnSchema *kiln_schema_interned(KilnSchema *schema);
+
+/*
  * The door for the definition of a binary inline frame: valid, canonical, names normalised. NULL: *error says why (offset in
  * the text). Texts that were admitted before are found in the cache.
  */

@@ -9,7 +9,8 @@
 #
 # Settings: KILN_PG, the server's major version (the newest installed, else Debian's own); TMPDIR.
 
-set -euo pipefail
+set -Eeuo pipefail
+trap 'echo "${0##*/}: ${BASH_SOURCE[0]##*/}, line $LINENO: failed: $BASH_COMMAND" >&2' ERR
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=
@@ -86,13 +87,14 @@ newest_installed_server()
 	local program
 
 	for program in /usr/lib/postgresql/*/bin/postgres; do
-		[ -x "$program" ] && echo "$program"
+		[ ! -x "$program" ] || echo "$program"
 	done | cut -d/ -f5 | sort -n | tail -1
 }
 
 debian_default_server()
 {
-	apt-cache depends postgresql 2>/dev/null | sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' | sort -n | tail -1
+	apt-cache depends postgresql 2>/dev/null | sed -n 's/.*Depends: postgresql-\([0-9][0-9]*\)$/\1/p' |
+		sort -n | tail -1 || true
 }
 
 # Sets $major, the server's version, and installs what building and running need, with further packages as given.

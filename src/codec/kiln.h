@@ -248,6 +248,9 @@ bool		kiln_schema_parse(const char *text, size_t length, const kiln_parse_option
 							  kiln_schema **schema, kiln_error *error);
 void		kiln_schema_free(kiln_schema *schema);
 
+/* The word of a scalar kind in definitions; not for ENUM, OPTIONAL, LIST, DICT and STRUCT. */
+const char *kiln_kind_word(uint8_t kind);
+
 /* XXH3_64bits of a canonical text, and of any other bytes. */
 uint64_t	kiln_hash(const void *data, size_t length);
 
@@ -305,7 +308,7 @@ kiln_json_escape kiln_json_unescape(const uint8_t *raw, size_t n, uint8_t *out, 
 
 /*
  * Check a whole payload against its type: every rule of FORMAT 2. Total, bounded by n, allocation-free, one walk. json checks json values; with NULL
- * there, any UTF-8 without NUL passes for one. On failure *error has code, offset and path.
+ * there, any UTF-8 without NUL passes for one, if it is not empty and has no white space around it. On failure *error has code, offset and path.
  */
 bool		kiln_validate(const kiln_type *type, const uint8_t *payload, size_t n,
 						  const kiln_json_check *json, kiln_error *error);
@@ -440,7 +443,8 @@ size_t		kiln_held_skip(const kiln_held *held, const kiln_type *type, size_t pos)
  * data[0 .. length): for string, bytes, numeric and json the content without its length word, else its fixed width
  * (an enum's two bytes hold a position below the label count, whatever the payload said; a bool is 0 or 1).
  * field comes before each field's value, present or not; absent stands for the value where an optional is absent.
- * Returning false from any ends the walk, which then returns false.
+ * Returning false from any ends the walk, which then returns false. Of a damaged value fewer elements or pairs may follow than
+ * begin_list or begin_dict announced (the bytes have run out); never more, and of a valid value never fewer.
  */
 typedef struct kiln_visitor
 {
@@ -670,7 +674,8 @@ typedef enum kiln_presence
  * pair           key and child at position
  *
  * A span that scalar delivers is read before the next call of begin_struct, element or pair, and a key before the next call of
- * pair for the same dict; until then they must stay.
+ * pair for the same dict; until then they must stay. A child is done with before the next one of its parent is asked for;
+ * elements and pairs are asked for in order, each once.
  */
 typedef struct kiln_source
 {

@@ -662,8 +662,7 @@ typedef enum kiln_presence
  * source's work; ranges, UTF-8, spellings and key order are checked again by the encoder.
  *
  * Each function may fail: it then fills *error (code, detail; the encoder adds the path) and returns false or
- * KILN_UNREADABLE. error is never NULL here. What a scalar's span, a key or packed elements point to must stay as it is until
- * kiln_encode() has returned: a struct's scalars are fetched together before the first is stored.
+ * KILN_UNREADABLE. error is never NULL here.
  *
  * begin_struct   (may be NULL) look at the node as a struct: unknown keys are found here. *object replaces the node as parent of its fields.
  * field          child at field index

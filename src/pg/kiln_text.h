@@ -276,6 +276,9 @@ extern struct varlena *kiln_tensors_from_json(const KilnJsonText *json, uint32 p
 /* A tensors frame from a directory in base64. */
 extern struct varlena *kiln_tensors_from_base64(const char *text, size_t length, kiln_error *error);
 
+/* One tensor without its name: {"dtype": …}. */
+extern bool kiln_printer_tensor(KilnPrinter *printer, const kiln_tensor *tensor);
+
 /* Members "name": {…} of a directory, into the object that the printer has open. */
 extern bool kiln_printer_tensors(KilnPrinter *printer, const uint8_t *directory, size_t n);
 

@@ -500,8 +500,8 @@ add_data(KilnPrinter *printer, const kiln_tensor *tensor)
 	return kiln_printer_add(printer, "]", 1);
 }
 
-static bool
-add_tensor(KilnPrinter *printer, const kiln_tensor *tensor)
+bool
+kiln_printer_tensor(KilnPrinter *printer, const kiln_tensor *tensor)
 {
 	const char *dtype = kiln_dtype_name(tensor->dtype);
 	char		shape[KILN_MAX_RANK * 21 + 1];
@@ -509,8 +509,7 @@ add_tensor(KilnPrinter *printer, const kiln_tensor *tensor)
 
 	for (int i = 0; i < tensor->rank; i++)
 		n += sprintf(shape + n, "%s" UINT64_FORMAT, i > 0 ? "," : "", tensor->shape[i]);
-	return kiln_printer_string(printer, tensor->name, tensor->name_length) &&
-		kiln_printer_add(printer, ": {\"dtype\": \"", 13) && kiln_printer_add(printer, dtype, strlen(dtype)) &&
+	return kiln_printer_add(printer, "{\"dtype\": \"", 11) && kiln_printer_add(printer, dtype, strlen(dtype)) &&
 		kiln_printer_add(printer, "\", \"shape\": [", 13) && kiln_printer_add(printer, shape, n) &&
 		kiln_printer_add(printer, "]", 1) && add_data(printer, tensor) && kiln_printer_add(printer, "}", 1);
 }
@@ -532,7 +531,8 @@ kiln_printer_tensors(KilnPrinter *printer, const uint8_t *directory, size_t n)
 		if (printer->filled && !kiln_printer_add(printer, ", ", 2))
 			return false;
 		printer->filled = 1;
-		if (!add_tensor(printer, &tensor))
+		if (!kiln_printer_string(printer, tensor.name, tensor.name_length) || !kiln_printer_add(printer, ": ", 2) ||
+			!kiln_printer_tensor(printer, &tensor))
 			return false;
 	}
 	return true;

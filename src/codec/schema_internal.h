@@ -154,9 +154,6 @@ kiln_type  *kiln_type_struct(kiln_arena *arena, const char *name, size_t name_le
 							 const kiln_field *fields, uint32_t count, uint32_t *duplicate);
 kiln_type  *kiln_type_enum(kiln_arena *arena, const kiln_label *labels, uint32_t count, uint32_t *duplicate);
 
-/* The canonical word of a scalar type. */
-const char *kiln_kind_word(uint8_t kind);
-
 /* ---- canonical text (schema_print.c) */
 
 /* Bytes of the canonical text; write exactly those and set text in every node of the tree. */

@@ -1,0 +1,629 @@
+/* kiln--1.0.sql: the SQL objects of the kiln extension, version 1.0 */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION kiln" to load this file. \quit
+
+------------------------------------------------------------------------
+-- the type
+------------------------------------------------------------------------
+
+CREATE TYPE kiln;
+
+CREATE FUNCTION kiln_in(cstring, oid, integer) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_in(cstring, oid, integer) IS 'text input';
+
+CREATE FUNCTION kiln_out(kiln) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_out(kiln) IS 'text output';
+
+CREATE FUNCTION kiln_recv(internal, oid, integer) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_recv(internal, oid, integer) IS 'binary input';
+
+CREATE FUNCTION kiln_send(kiln) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_send(kiln) IS 'binary output';
+
+
+CREATE FUNCTION kiln_typmod_in(cstring[]) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_typmod_in(cstring[]) IS 'type modifier input: the name of a schema, or its number';
+
+CREATE FUNCTION kiln_typmod_out(integer) RETURNS cstring
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_typmod_out(integer) IS 'type modifier output';
+
+CREATE TYPE kiln (
+	INPUT = kiln_in,
+	OUTPUT = kiln_out,
+	RECEIVE = kiln_recv,
+	SEND = kiln_send,
+	TYPMOD_IN = kiln_typmod_in,
+	TYPMOD_OUT = kiln_typmod_out,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = external
+);
+COMMENT ON TYPE kiln IS 'typed binary record or tensor directory; kiln(name) takes records of one schema only';
+
+CREATE FUNCTION kiln_coerce(kiln, integer, boolean) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_coerce(kiln, integer, boolean) IS 'fit a value to a typed column';
+
+CREATE CAST (kiln AS kiln) WITH FUNCTION kiln_coerce(kiln, integer, boolean) AS IMPLICIT;
+COMMENT ON CAST (kiln AS kiln) IS 'fit a value to a typed column';
+
+------------------------------------------------------------------------
+-- the registry
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_fdw_validator(text[], oid) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_fdw_validator(text[], oid) IS 'check a definition that CREATE SERVER or ALTER SERVER gives';
+
+CREATE FOREIGN DATA WRAPPER kiln VALIDATOR kiln_fdw_validator;
+COMMENT ON FOREIGN DATA WRAPPER kiln IS 'registry of kiln definitions: each is a server of this wrapper; USAGE is the right to register';
+
+-- A trusted extension's wrapper belongs to the bootstrap superuser; who owns the extension registers, and says who else may.
+GRANT USAGE ON FOREIGN DATA WRAPPER kiln TO @extowner@ WITH GRANT OPTION;
+
+CREATE FUNCTION kiln_register(definition text) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION kiln_register(text) IS 'register a definition; its hash';
+
+CREATE FUNCTION kiln_forget(name text) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION kiln_forget(text) IS 'drop all versions of a schema that no column is typed with; their number';
+
+CREATE FUNCTION kiln_dump_schemas() RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_dump_schemas() IS 'statements that register all definitions in another database, in order';
+
+CREATE FUNCTION kiln_schemas(OUT name text, OUT version bigint, OUT hash text,
+		OUT definition text, OUT valid boolean, OUT typmod integer, OUT server text)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_schemas() IS 'all entries of the registry; see view kiln_schemas';
+
+CREATE VIEW kiln_schemas AS
+	SELECT s.name, s.version, s.hash, s.definition, s.valid, s.server
+	FROM kiln_schemas() AS s;
+COMMENT ON VIEW kiln_schemas IS 'registered definitions; an entry that is not what its name says has valid = false and decodes nothing';
+GRANT SELECT ON kiln_schemas TO PUBLIC;
+
+-- Types that hold kiln values, with the typmod that a domain fixes; from them all columns that have a typmod.
+CREATE VIEW kiln_columns AS
+	WITH RECURSIVE holders(oid, typmod) AS (
+		SELECT k.oid, NULL::integer
+		FROM pg_catalog.unnest(ARRAY['kiln'::regtype::oid,
+									 'kiln[]'::regtype::oid]) AS k(oid)
+		UNION
+		SELECT t.oid,
+			CASE WHEN t.typtypmod OPERATOR(pg_catalog.>=) 0 THEN t.typtypmod ELSE h.typmod END
+		FROM holders AS h
+			JOIN pg_catalog.pg_type AS t
+				ON (t.typbasetype OPERATOR(pg_catalog.=) h.oid
+					OR t.typelem OPERATOR(pg_catalog.=) h.oid)
+		WHERE t.typtype OPERATOR(pg_catalog.=) 'd'::pg_catalog."char" OR h.typmod IS NOT NULL
+	),
+	typed AS (
+		SELECT a.attrelid, a.attname, a.attnum,
+			CASE WHEN a.atttypmod OPERATOR(pg_catalog.>=) 0 THEN a.atttypmod ELSE h.typmod END AS typmod
+		FROM pg_catalog.pg_attribute AS a
+			JOIN holders AS h ON a.atttypid OPERATOR(pg_catalog.=) h.oid
+		WHERE a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped
+	),
+	known AS (
+		SELECT s.typmod, pg_catalog.max(s.name) AS name, pg_catalog.max(s.version) AS version
+		FROM kiln_schemas() AS s
+		WHERE s.valid
+		GROUP BY s.typmod
+	)
+	SELECT n.nspname AS table_schema, c.relname AS table_name, t.attname AS column_name, t.attnum AS column_number,
+		CASE WHEN kiln_typmod_out(t.typmod)::text OPERATOR(pg_catalog.=) '(tensor)'::text
+			THEN 'tensor'::text ELSE k.name END AS schema_name,
+		t.typmod,
+		CASE WHEN kiln_typmod_out(t.typmod)::text OPERATOR(pg_catalog.=) '(tensor)'::text
+			THEN NULL ELSE k.name IS NOT NULL END AS registered,
+		k.version AS latest_version
+	FROM typed AS t
+		JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) t.attrelid
+		JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+		LEFT JOIN known AS k ON k.typmod OPERATOR(pg_catalog.=) t.typmod
+	WHERE t.typmod IS NOT NULL
+		AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,m,f,c}'::pg_catalog."char"[]);
+COMMENT ON VIEW kiln_columns IS 'columns of type kiln(name), and whether a schema of that name is registered; NULL for kiln(tensor)';
+GRANT SELECT ON kiln_columns TO PUBLIC;
+
+------------------------------------------------------------------------
+-- reading
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_getter_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_getter_support(internal) IS 'planner support: chains of operators as one accessor call';
+
+CREATE FUNCTION kiln_get(value kiln, path text) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_get(value kiln, path text) IS 'value at a path, as text';
+
+CREATE FUNCTION kiln_get_bool(value kiln, path text) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_bool(value kiln, path text) IS 'value at a path, as boolean';
+
+CREATE FUNCTION kiln_get_int2(value kiln, path text) RETURNS smallint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_int2(value kiln, path text) IS 'value at a path, as smallint';
+
+CREATE FUNCTION kiln_get_int4(value kiln, path text) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_int4(value kiln, path text) IS 'value at a path, as integer';
+
+CREATE FUNCTION kiln_get_int8(value kiln, path text) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_int8(value kiln, path text) IS 'value at a path, as bigint';
+
+CREATE FUNCTION kiln_get_float4(value kiln, path text) RETURNS real
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_float4(value kiln, path text) IS 'value at a path, as real';
+
+CREATE FUNCTION kiln_get_float8(value kiln, path text) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_float8(value kiln, path text) IS 'value at a path, as double precision';
+
+CREATE FUNCTION kiln_get_numeric(value kiln, path text) RETURNS numeric
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_numeric(value kiln, path text) IS 'value at a path, as numeric';
+
+CREATE FUNCTION kiln_get_text(value kiln, path text) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_text(value kiln, path text) IS 'value at a path, as text';
+
+CREATE FUNCTION kiln_get_bytea(value kiln, path text) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_bytea(value kiln, path text) IS 'value at a path, as bytea';
+
+CREATE FUNCTION kiln_get_uuid(value kiln, path text) RETURNS uuid
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_uuid(value kiln, path text) IS 'value at a path, as uuid';
+
+CREATE FUNCTION kiln_get_date(value kiln, path text) RETURNS date
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_date(value kiln, path text) IS 'value at a path, as date';
+
+CREATE FUNCTION kiln_get_timestamp(value kiln, path text) RETURNS timestamp without time zone
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_timestamp(value kiln, path text) IS 'value at a path, as timestamp without time zone';
+
+CREATE FUNCTION kiln_get_timestamptz(value kiln, path text) RETURNS timestamp with time zone
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_timestamptz(value kiln, path text) IS 'value at a path, as timestamp with time zone';
+
+CREATE FUNCTION kiln_get_json(value kiln, path text) RETURNS json
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_json(value kiln, path text) IS 'value at a path, as json';
+
+CREATE FUNCTION kiln_get_jsonb(value kiln, path text) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_jsonb(value kiln, path text) IS 'value at a path, as jsonb';
+
+CREATE FUNCTION kiln_get_kiln(value kiln, path text) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get_kiln(value kiln, path text) IS 'value at a path, as kiln';
+
+CREATE FUNCTION kiln_get(value kiln, path text, witness anyelement) RETURNS anyelement
+	AS 'MODULE_PATHNAME', 'kiln_get_as' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_get(value kiln, path text, witness anyelement) IS 'value at a path, as the type of the third argument';
+
+CREATE FUNCTION kiln_object_field(kiln, text) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_object_field(kiln, text) IS 'implementation of -> operator';
+
+CREATE FUNCTION kiln_object_field_text(kiln, text) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_object_field_text(kiln, text) IS 'implementation of ->> operator';
+
+CREATE FUNCTION kiln_list_element(kiln, integer) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_list_element(kiln, integer) IS 'implementation of -> operator';
+
+CREATE FUNCTION kiln_list_element_text(kiln, integer) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_list_element_text(kiln, integer) IS 'implementation of ->> operator';
+
+CREATE FUNCTION kiln_extract_path(kiln, text[]) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_extract_path(kiln, text[]) IS 'implementation of #> operator';
+
+CREATE FUNCTION kiln_extract_path_text(kiln, text[]) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_extract_path_text(kiln, text[]) IS 'implementation of #>> operator';
+
+CREATE FUNCTION kiln_exists(kiln, text) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_exists(kiln, text) IS 'implementation of ? operator';
+
+CREATE OPERATOR -> (
+	LEFTARG = kiln, RIGHTARG = text, FUNCTION = kiln_object_field
+);
+COMMENT ON OPERATOR ->(kiln, text) IS 'field or key, as kiln';
+
+CREATE OPERATOR ->> (
+	LEFTARG = kiln, RIGHTARG = text, FUNCTION = kiln_object_field_text
+);
+COMMENT ON OPERATOR ->>(kiln, text) IS 'field or key, as text';
+
+CREATE OPERATOR -> (
+	LEFTARG = kiln, RIGHTARG = integer, FUNCTION = kiln_list_element
+);
+COMMENT ON OPERATOR ->(kiln, integer) IS 'list element, from 0, as kiln';
+
+CREATE OPERATOR ->> (
+	LEFTARG = kiln, RIGHTARG = integer, FUNCTION = kiln_list_element_text
+);
+COMMENT ON OPERATOR ->>(kiln, integer) IS 'list element, from 0, as text';
+
+CREATE OPERATOR #> (
+	LEFTARG = kiln, RIGHTARG = text[], FUNCTION = kiln_extract_path
+);
+COMMENT ON OPERATOR #>(kiln, text[]) IS 'value at a path of keys and positions, as kiln';
+
+CREATE OPERATOR #>> (
+	LEFTARG = kiln, RIGHTARG = text[], FUNCTION = kiln_extract_path_text
+);
+COMMENT ON OPERATOR #>>(kiln, text[]) IS 'value at a path of keys and positions, as text';
+
+CREATE OPERATOR ? (
+	LEFTARG = kiln, RIGHTARG = text, FUNCTION = kiln_exists,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR ?(kiln, text) IS 'is the field or key present and not null?';
+
+------------------------------------------------------------------------
+-- casts from kiln: explicit only, and none to text (value::text is the text form)
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_to_bool(kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_bool(kiln) IS 'boolean of a whole value';
+
+CREATE CAST (kiln AS boolean) WITH FUNCTION kiln_to_bool(kiln);
+COMMENT ON CAST (kiln AS boolean) IS 'boolean of a whole value';
+
+CREATE FUNCTION kiln_to_int2(kiln) RETURNS smallint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_int2(kiln) IS 'smallint of a whole value';
+
+CREATE CAST (kiln AS smallint) WITH FUNCTION kiln_to_int2(kiln);
+COMMENT ON CAST (kiln AS smallint) IS 'smallint of a whole value';
+
+CREATE FUNCTION kiln_to_int4(kiln) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_int4(kiln) IS 'integer of a whole value';
+
+CREATE CAST (kiln AS integer) WITH FUNCTION kiln_to_int4(kiln);
+COMMENT ON CAST (kiln AS integer) IS 'integer of a whole value';
+
+CREATE FUNCTION kiln_to_int8(kiln) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_int8(kiln) IS 'bigint of a whole value';
+
+CREATE CAST (kiln AS bigint) WITH FUNCTION kiln_to_int8(kiln);
+COMMENT ON CAST (kiln AS bigint) IS 'bigint of a whole value';
+
+CREATE FUNCTION kiln_to_float4(kiln) RETURNS real
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_float4(kiln) IS 'real of a whole value';
+
+CREATE CAST (kiln AS real) WITH FUNCTION kiln_to_float4(kiln);
+COMMENT ON CAST (kiln AS real) IS 'real of a whole value';
+
+CREATE FUNCTION kiln_to_float8(kiln) RETURNS double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_float8(kiln) IS 'double precision of a whole value';
+
+CREATE CAST (kiln AS double precision) WITH FUNCTION kiln_to_float8(kiln);
+COMMENT ON CAST (kiln AS double precision) IS 'double precision of a whole value';
+
+CREATE FUNCTION kiln_to_numeric(kiln) RETURNS numeric
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_numeric(kiln) IS 'numeric of a whole value';
+
+CREATE CAST (kiln AS numeric) WITH FUNCTION kiln_to_numeric(kiln);
+COMMENT ON CAST (kiln AS numeric) IS 'numeric of a whole value';
+
+CREATE FUNCTION kiln_to_bytea(kiln) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_bytea(kiln) IS 'bytea of a whole value';
+
+CREATE CAST (kiln AS bytea) WITH FUNCTION kiln_to_bytea(kiln);
+COMMENT ON CAST (kiln AS bytea) IS 'bytea of a whole value';
+
+CREATE FUNCTION kiln_to_uuid(kiln) RETURNS uuid
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_uuid(kiln) IS 'uuid of a whole value';
+
+CREATE CAST (kiln AS uuid) WITH FUNCTION kiln_to_uuid(kiln);
+COMMENT ON CAST (kiln AS uuid) IS 'uuid of a whole value';
+
+CREATE FUNCTION kiln_to_date(kiln) RETURNS date
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_date(kiln) IS 'date of a whole value';
+
+CREATE CAST (kiln AS date) WITH FUNCTION kiln_to_date(kiln);
+COMMENT ON CAST (kiln AS date) IS 'date of a whole value';
+
+CREATE FUNCTION kiln_to_timestamp(kiln) RETURNS timestamp without time zone
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_timestamp(kiln) IS 'timestamp without time zone of a whole value';
+
+CREATE CAST (kiln AS timestamp without time zone) WITH FUNCTION kiln_to_timestamp(kiln);
+COMMENT ON CAST (kiln AS timestamp without time zone) IS 'timestamp without time zone of a whole value';
+
+CREATE FUNCTION kiln_to_timestamptz(kiln) RETURNS timestamp with time zone
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_timestamptz(kiln) IS 'timestamp with time zone of a whole value';
+
+CREATE CAST (kiln AS timestamp with time zone) WITH FUNCTION kiln_to_timestamptz(kiln);
+COMMENT ON CAST (kiln AS timestamp with time zone) IS 'timestamp with time zone of a whole value';
+
+CREATE FUNCTION kiln_to_json(kiln) RETURNS json
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_json(kiln) IS 'json of a whole value';
+
+CREATE CAST (kiln AS json) WITH FUNCTION kiln_to_json(kiln);
+COMMENT ON CAST (kiln AS json) IS 'json of a whole value';
+
+CREATE FUNCTION kiln_to_jsonb(kiln) RETURNS jsonb
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+	SUPPORT kiln_getter_support;
+COMMENT ON FUNCTION kiln_to_jsonb(kiln) IS 'jsonb of a whole value';
+
+CREATE CAST (kiln AS jsonb) WITH FUNCTION kiln_to_jsonb(kiln);
+COMMENT ON CAST (kiln AS jsonb) IS 'jsonb of a whole value';
+
+------------------------------------------------------------------------
+-- encoding
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_encode(schema text, value record) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_encode_record' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_encode(text, record) IS 'encode a row, column by column name, as a kiln value';
+
+CREATE FUNCTION kiln_encode(schema text, value jsonb) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_encode_jsonb' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_encode(text, jsonb) IS 'encode jsonb as a kiln value';
+
+CREATE FUNCTION kiln_encode(schema text, value json) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_encode_json' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_encode(text, json) IS 'encode JSON text as a kiln value';
+
+CREATE FUNCTION kiln_encode(schema text, value text) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_encode_json' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_encode(text, text) IS 'encode JSON text as a kiln value';
+
+CREATE FUNCTION kiln_from_json(json, integer, boolean) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_json(json, integer, boolean) IS 'cast from json: reads it as text input reads its text';
+CREATE CAST (json AS kiln) WITH FUNCTION kiln_from_json(json, integer, boolean) AS ASSIGNMENT;
+COMMENT ON CAST (json AS kiln) IS 'as text input; into a typed column, the latest version of its schema';
+
+CREATE FUNCTION kiln_from_jsonb(jsonb, integer, boolean) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_jsonb(jsonb, integer, boolean) IS 'cast from jsonb: reads it as text input reads its text';
+CREATE CAST (jsonb AS kiln) WITH FUNCTION kiln_from_jsonb(jsonb, integer, boolean) AS ASSIGNMENT;
+COMMENT ON CAST (jsonb AS kiln) IS 'as text input; into a typed column, the latest version of its schema';
+
+CREATE FUNCTION kiln_from_bool(boolean) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_bool(boolean) IS 'an inline value of type bool';
+CREATE CAST (boolean AS kiln) WITH FUNCTION kiln_from_bool(boolean) AS ASSIGNMENT;
+COMMENT ON CAST (boolean AS kiln) IS 'an inline value of type bool';
+
+CREATE FUNCTION kiln_from_int2(smallint) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_int2(smallint) IS 'an inline value of type i16';
+CREATE CAST (smallint AS kiln) WITH FUNCTION kiln_from_int2(smallint) AS ASSIGNMENT;
+COMMENT ON CAST (smallint AS kiln) IS 'an inline value of type i16';
+
+CREATE FUNCTION kiln_from_int4(integer) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_int4(integer) IS 'an inline value of type i32';
+CREATE CAST (integer AS kiln) WITH FUNCTION kiln_from_int4(integer) AS ASSIGNMENT;
+COMMENT ON CAST (integer AS kiln) IS 'an inline value of type i32';
+
+CREATE FUNCTION kiln_from_int8(bigint) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_int8(bigint) IS 'an inline value of type i64';
+CREATE CAST (bigint AS kiln) WITH FUNCTION kiln_from_int8(bigint) AS ASSIGNMENT;
+COMMENT ON CAST (bigint AS kiln) IS 'an inline value of type i64';
+
+CREATE FUNCTION kiln_from_float4(real) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_float4(real) IS 'an inline value of type f32';
+CREATE CAST (real AS kiln) WITH FUNCTION kiln_from_float4(real) AS ASSIGNMENT;
+COMMENT ON CAST (real AS kiln) IS 'an inline value of type f32';
+
+CREATE FUNCTION kiln_from_float8(double precision) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_float8(double precision) IS 'an inline value of type f64';
+CREATE CAST (double precision AS kiln) WITH FUNCTION kiln_from_float8(double precision) AS ASSIGNMENT;
+COMMENT ON CAST (double precision AS kiln) IS 'an inline value of type f64';
+
+CREATE FUNCTION kiln_from_numeric(numeric) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_numeric(numeric) IS 'an inline value of type numeric';
+CREATE CAST (numeric AS kiln) WITH FUNCTION kiln_from_numeric(numeric) AS ASSIGNMENT;
+COMMENT ON CAST (numeric AS kiln) IS 'an inline value of type numeric';
+
+CREATE FUNCTION kiln_from_uuid(uuid) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_uuid(uuid) IS 'an inline value of type uuid';
+CREATE CAST (uuid AS kiln) WITH FUNCTION kiln_from_uuid(uuid) AS ASSIGNMENT;
+COMMENT ON CAST (uuid AS kiln) IS 'an inline value of type uuid';
+
+CREATE FUNCTION kiln_from_date(date) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_date(date) IS 'an inline value of type date';
+CREATE CAST (date AS kiln) WITH FUNCTION kiln_from_date(date) AS ASSIGNMENT;
+COMMENT ON CAST (date AS kiln) IS 'an inline value of type date';
+
+CREATE FUNCTION kiln_from_timestamp(timestamp without time zone) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_timestamp(timestamp without time zone) IS 'an inline value of type timestamp';
+CREATE CAST (timestamp without time zone AS kiln) WITH FUNCTION kiln_from_timestamp(timestamp without time zone) AS ASSIGNMENT;
+COMMENT ON CAST (timestamp without time zone AS kiln) IS 'an inline value of type timestamp';
+
+CREATE FUNCTION kiln_from_timestamptz(timestamp with time zone) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_timestamptz(timestamp with time zone) IS 'an inline value of type timestamptz';
+CREATE CAST (timestamp with time zone AS kiln) WITH FUNCTION kiln_from_timestamptz(timestamp with time zone) AS ASSIGNMENT;
+COMMENT ON CAST (timestamp with time zone AS kiln) IS 'an inline value of type timestamptz';
+
+------------------------------------------------------------------------
+-- comparison and operator classes
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_eq(kiln, kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_eq(kiln, kiln) IS 'implementation of = operator';
+
+CREATE FUNCTION kiln_ne(kiln, kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_ne(kiln, kiln) IS 'implementation of <> operator';
+
+CREATE FUNCTION kiln_lt(kiln, kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_lt(kiln, kiln) IS 'implementation of < operator';
+
+CREATE FUNCTION kiln_le(kiln, kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_le(kiln, kiln) IS 'implementation of <= operator';
+
+CREATE FUNCTION kiln_gt(kiln, kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_gt(kiln, kiln) IS 'implementation of > operator';
+
+CREATE FUNCTION kiln_ge(kiln, kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_ge(kiln, kiln) IS 'implementation of >= operator';
+
+CREATE FUNCTION kiln_cmp(kiln, kiln) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_cmp(kiln, kiln) IS 'less-equal-greater';
+
+CREATE FUNCTION kiln_hash_value(kiln) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_hash_value(kiln) IS 'hash';
+
+CREATE FUNCTION kiln_hash_value_extended(kiln, bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_hash_value_extended(kiln, bigint) IS 'hash';
+
+CREATE OPERATOR = (
+	LEFTARG = kiln, RIGHTARG = kiln, FUNCTION = kiln_eq,
+	COMMUTATOR = =, NEGATOR = <>, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+);
+COMMENT ON OPERATOR =(kiln, kiln) IS 'equal';
+
+CREATE OPERATOR <> (
+	LEFTARG = kiln, RIGHTARG = kiln, FUNCTION = kiln_ne,
+	COMMUTATOR = <>, NEGATOR = =, RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <>(kiln, kiln) IS 'not equal';
+
+CREATE OPERATOR < (
+	LEFTARG = kiln, RIGHTARG = kiln, FUNCTION = kiln_lt,
+	COMMUTATOR = >, NEGATOR = >=, RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR <(kiln, kiln) IS 'less than';
+
+CREATE OPERATOR <= (
+	LEFTARG = kiln, RIGHTARG = kiln, FUNCTION = kiln_le,
+	COMMUTATOR = >=, NEGATOR = >, RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <=(kiln, kiln) IS 'less than or equal';
+
+CREATE OPERATOR > (
+	LEFTARG = kiln, RIGHTARG = kiln, FUNCTION = kiln_gt,
+	COMMUTATOR = <, NEGATOR = <=, RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR >(kiln, kiln) IS 'greater than';
+
+CREATE OPERATOR >= (
+	LEFTARG = kiln, RIGHTARG = kiln, FUNCTION = kiln_ge,
+	COMMUTATOR = <=, NEGATOR = <, RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >=(kiln, kiln) IS 'greater than or equal';
+
+CREATE OPERATOR CLASS kiln_ops DEFAULT FOR TYPE kiln USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+	FUNCTION 1 kiln_cmp(kiln, kiln);
+COMMENT ON OPERATOR CLASS kiln_ops USING btree IS 'order of values: scalars by value, then records, then tensors';
+
+CREATE OPERATOR CLASS kiln_ops DEFAULT FOR TYPE kiln USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 kiln_hash_value(kiln),
+	FUNCTION 2 kiln_hash_value_extended(kiln, bigint);
+COMMENT ON OPERATOR CLASS kiln_ops USING hash IS 'equality of values';
+
+------------------------------------------------------------------------
+-- what a value says of itself
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_schema(value kiln) RETURNS text
+	AS 'MODULE_PATHNAME', 'kiln_schema_name' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_schema(value kiln) IS 'name of the schema of a value';
+
+CREATE FUNCTION kiln_version(value kiln) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_version(value kiln) IS 'version of the registered definition of a value';
+
+CREATE FUNCTION kiln_definition(value kiln) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_definition(value kiln) IS 'canonical definition of a value';
+
+CREATE FUNCTION kiln_hash(value kiln) RETURNS text
+	AS 'MODULE_PATHNAME', 'kiln_hash_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_hash(value kiln) IS 'hash of the definition of a value, 16 hex digits';
+
+CREATE FUNCTION kiln_is(value kiln, name text) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_is(value kiln, name text) IS 'is the value of the schema of that name?';
+
+CREATE FUNCTION kiln_frame(value kiln) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'kiln_frame_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_frame(value kiln) IS 'bytes of a value, as stored and sent';
+
+CREATE FUNCTION kiln_from_frame(frame bytea) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_frame(frame bytea) IS 'value from the bytes of a frame, checked';
+
+CREATE FUNCTION kiln_verify(value kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_verify(value kiln) IS 'does the value keep every rule of its definition?';
+
+CREATE FUNCTION kiln_intern(value kiln) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_intern(value kiln) IS 'inline value by hash, if its definition is registered';
+
+CREATE FUNCTION kiln_portable(value kiln) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_portable(value kiln) IS 'value that carries its definition along';

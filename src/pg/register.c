@@ -157,7 +157,7 @@ hash_text(uint64 hash)
 {
 	char		digits[17];
 
-	snprintf(digits, sizeof digits, "%016" INT64_MODIFIER "x", hash);
+	snprintf(digits, sizeof digits, "%016llx", (unsigned long long) hash);
 	return cstring_to_text(digits);
 }
 

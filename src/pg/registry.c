@@ -12,6 +12,11 @@
  *   that comes in during the look-up makes the entry stale at once, never wrongly fresh.
  * - Unlinking takes an entry out of the cache and changes nothing else. It is freed at the end of a transaction, once
  *   no one pins it: whoever got it from a look-up may use it until then.
+ * - Inline entries are all kept while a transaction lasts, so that a query over many definitions compiles each once; at
+ *   its end those that were not used lately go. A transaction's memory thus grows with its distinct definitions,
+ *   never with its rows.
+ * - Registered entries stay until they are found to be gone. That is noticed when one is asked for, and for the others
+ *   a few at a time, whenever a new one is loaded.
  * - A definition that is missing is asked for again each time (the syscache remembers that it is missing). One that
  *   lies is remembered for its generation, so that it is not compiled again for each row.
  */
@@ -24,15 +29,18 @@
 #include "utils/inval.h"
 #include "utils/syscache.h"
 
-/* Inline entries that stay though nobody pins them. */
+/* Inline entries that stay after a transaction though nobody pins them. */
 #define INLINE_KEPT 64
+
+/* Stale registered entries that are looked at again when a new one is loaded: more than one, so that none pile up. */
+#define SWEPT_AT_LOAD 2
 
 /* A KilnSchema and what only this file knows of it. */
 typedef struct Entry
 {
 	KilnSchema	schema;			/* first */
 	bool		admitted;		/* inline: its text passed the full checks, not only those of a stored text */
-	dlist_node	recent;			/* inline and linked: in recent_inline, latest first */
+	dlist_node	place;			/* linked: in inline_list, last used first, or registered_list, last found true first */
 } Entry;
 
 typedef struct Bucket
@@ -49,8 +57,9 @@ uint64		kiln_registry_generation = 1;
 static HTAB *buckets = NULL;
 static KilnSchema *last_found = NULL;	/* registered and linked: what kiln_registry_find() gave last */
 static KilnSchema *unlinked = NULL; /* list by next: to be freed when unpinned */
-static dlist_head recent_inline = DLIST_STATIC_INIT(recent_inline);
-static int	inline_count = 0;	/* entries in recent_inline */
+static dlist_head registered_list = DLIST_STATIC_INIT(registered_list);
+static dlist_head inline_list = DLIST_STATIC_INIT(inline_list);
+static bool inline_grown = false;	/* inline_list has entries that the end of a transaction has not seen */
 
 /* ------------------------------------------------------------------ memory */
 
@@ -183,12 +192,13 @@ adopt(Entry *entry)
 	{
 		Assert(bucket->registered == NULL);
 		bucket->registered = schema;
+		dlist_push_head(&registered_list, &entry->place);
 		return;
 	}
 	schema->next = bucket->inlines;
 	bucket->inlines = schema;
-	dlist_push_head(&recent_inline, &entry->recent);
-	inline_count++;
+	dlist_push_head(&inline_list, &entry->place);
+	inline_grown = true;
 }
 
 /* Take an entry out of the cache; the end of a transaction frees it. */
@@ -211,9 +221,8 @@ unlink_schema(KilnSchema *schema)
 		while (*link != schema)
 			link = &(*link)->next;
 		*link = schema->next;
-		dlist_delete(&((Entry *) schema)->recent);
-		inline_count--;
 	}
+	dlist_delete(&((Entry *) schema)->place);
 	if (bucket->registered == NULL && bucket->inlines == NULL)
 		(void) hash_search(buckets, &schema->hash, HASH_REMOVE, NULL);
 	schema->unlinked = true;
@@ -236,23 +245,29 @@ registry_changed(Datum arg, int cacheid, uint32 hashvalue)
 	kiln_registry_generation++;
 }
 
-/* The end of a transaction: nobody holds what a look-up gave, unless it is pinned. */
+/* Unlink the inline entries that were not used for the longest time, but for INLINE_KEPT and for pinned ones. */
 static void
-transaction_ended(XactEvent event, void *arg)
+trim_inline(void)
+{
+	dlist_mutable_iter place;
+	int			kept = 0;
+
+	dlist_foreach_modify(place, &inline_list)
+	{
+		Entry	   *entry = dlist_container(Entry, place, place.cur);
+
+		if (entry->schema.pins == 0 && ++kept > INLINE_KEPT)
+			unlink_schema(&entry->schema);
+	}
+	inline_grown = false;
+}
+
+/* Free what is unlinked and not pinned. */
+static void
+free_unlinked(void)
 {
 	KilnSchema **link = &unlinked;
 
-	switch (event)
-	{
-		case XACT_EVENT_COMMIT:
-		case XACT_EVENT_PARALLEL_COMMIT:
-		case XACT_EVENT_ABORT:
-		case XACT_EVENT_PARALLEL_ABORT:
-		case XACT_EVENT_PREPARE:
-			break;
-		default:
-			return;
-	}
 	while (*link)
 	{
 		KilnSchema *schema = *link;
@@ -267,6 +282,26 @@ transaction_ended(XactEvent event, void *arg)
 	}
 }
 
+/* The end of a transaction: nobody holds what a look-up gave, unless it is pinned. */
+static void
+transaction_ended(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+		case XACT_EVENT_PREPARE:
+			break;
+		default:
+			return;
+	}
+	if (inline_grown)
+		trim_inline();
+	free_unlinked();
+}
+
 void
 kiln_registry_init(void)
 {
@@ -277,17 +312,35 @@ kiln_registry_init(void)
 
 /* ------------------------------------------------------------------ registered definitions */
 
+/* Look at the entries again that were last found true the longest time ago: what is gone must not stay for ever. */
+static void
+sweep_registered(void)
+{
+	for (int i = 0; i < SWEPT_AT_LOAD && !dlist_is_empty(&registered_list); i++)
+	{
+		Entry	   *oldest = dlist_tail_element(Entry, place, &registered_list);
+
+		if (oldest->schema.generation == kiln_registry_generation)
+			break;
+		dlist_move_head(&registered_list, &oldest->place);
+		(void) kiln_schema_recheck(&oldest->schema);
+	}
+}
+
 /* Ask the catalog for a definition that is not in the cache. */
 static KilnLookup
 load(uint64 hash, KilnSchema **schema)
 {
-	uint64		generation = kiln_registry_generation;
 	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "kiln registry look-up", ALLOCSET_SMALL_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(scratch);
 	KilnServer	server;
 	Entry	   *entry = NULL;
-	KilnLookup	result = kiln_server_find(hash, &server);
+	uint64		generation;
+	KilnLookup	result;
 
+	sweep_registered();
+	generation = kiln_registry_generation;
+	result = kiln_server_find(hash, &server);
 	if (result == KILN_LOOKUP_FOUND)
 	{
 		entry = compile(server.text, server.length, true, NULL);
@@ -396,26 +449,6 @@ kiln_registry_get(uint64 hash)
 
 /* ------------------------------------------------------------------ inline definitions */
 
-/*
- * Unlink the inline entries that were not asked for in the longest time, down to INLINE_KEPT. Pinned ones are in use:
- * they stay, and go to the front so that the next search does not meet them first.
- */
-static void
-trim_inline(void)
-{
-	int			looks = inline_count;
-
-	while (inline_count > INLINE_KEPT && looks-- > 0)
-	{
-		Entry	   *oldest = dlist_tail_element(Entry, recent, &recent_inline);
-
-		if (oldest->schema.pins > 0)
-			dlist_move_head(&recent_inline, &oldest->recent);
-		else
-			unlink_schema(&oldest->schema);
-	}
-}
-
 /* An inline entry by its text, NULL if it is not in the cache. */
 static Entry *
 cached_inline(uint64 hash, const char *text, size_t length)
@@ -428,7 +461,7 @@ cached_inline(uint64 hash, const char *text, size_t length)
 		{
 			Entry	   *entry = (Entry *) schema;
 
-			dlist_move_head(&recent_inline, &entry->recent);
+			dlist_move_head(&inline_list, &entry->place);
 			return entry;
 		}
 	}
@@ -445,8 +478,6 @@ settle_inline(Entry *entry, bool admitted)
 		MemoryContextDelete(entry->schema.context);
 	else
 	{
-		/* Make room first: the new entry must not be the one that goes. */
-		trim_inline();
 		entry->schema.generation = kiln_registry_generation;
 		adopt(entry);
 		twin = entry;

@@ -37,6 +37,9 @@ typedef struct KilnServer
 /* The name of the server that holds a hash's definition. */
 extern void kiln_server_name(uint64 hash, char *out);
 
+/* A hash from 16 lower-case hex digits; false if they are something else. Never reads past what is no digit. */
+extern bool kiln_read_hash(const char *digits, uint64 *hash);
+
 /* Read a tuple of pg_foreign_server. Allocates in CurrentMemoryContext. */
 extern void kiln_server_read(HeapTuple tuple, KilnServer *server);
 

@@ -90,7 +90,25 @@ kiln_registry_wrapper(void)
 void
 kiln_server_name(uint64 hash, char *out)
 {
-	snprintf(out, KILN_SERVER_NAME_SIZE, KILN_SERVER_PREFIX "%016" INT64_MODIFIER "x", hash);
+	snprintf(out, KILN_SERVER_NAME_SIZE, KILN_SERVER_PREFIX "%016llx", (unsigned long long) hash);
+}
+
+bool
+kiln_read_hash(const char *digits, uint64 *hash)
+{
+	*hash = 0;
+	for (int i = 0; i < 16; i++)
+	{
+		char		c = digits[i];
+
+		if (c >= '0' && c <= '9')
+			*hash = *hash << 4 | (uint64) (c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*hash = *hash << 4 | (uint64) (c - 'a' + 10);
+		else
+			return false;
+	}
+	return true;
 }
 
 /* The hash in a server's name; false if the name is of another form. */
@@ -99,11 +117,8 @@ hash_of_name(const char *name, uint64 *hash)
 {
 	size_t		prefix = strlen(KILN_SERVER_PREFIX);
 
-	if (strncmp(name, KILN_SERVER_PREFIX, prefix) != 0 || strlen(name) != prefix + 16 ||
-		strspn(name + prefix, "0123456789abcdef") != 16)
-		return false;
-	*hash = strtou64(name + prefix, NULL, 16);
-	return true;
+	return strncmp(name, KILN_SERVER_PREFIX, prefix) == 0 && strlen(name) == prefix + 16 &&
+		kiln_read_hash(name + prefix, hash);
 }
 
 /* VERSION as a number: a natural number that fits, else 0. */

@@ -14,7 +14,7 @@ kiln_report_missing(uint64 hash, Node *escontext)
 {
 	kiln_errsave(escontext,
 				 (errcode(ERRCODE_UNDEFINED_OBJECT),
-				  errmsg("kiln definition %016" INT64_MODIFIER "x is not registered", hash),
+				  errmsg("kiln definition %016llx is not registered", (unsigned long long) hash),
 				  errhint("Register it with kiln_register(), or run here what kiln_dump_schemas() prints "
 						  "where the value comes from.")));
 }
@@ -27,7 +27,8 @@ kiln_report_lie(uint64 hash)
 	kiln_server_name(hash, name);
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("registry entry of kiln definition %016" INT64_MODIFIER "x is not what its name says", hash),
+			 errmsg("registry entry of kiln definition %016llx is not what its name says",
+					(unsigned long long) hash),
 			 errdetail("Foreign server \"%s\" does not hold a kiln definition with this hash.", name),
 			 errhint("Drop or rename that server, and register the definition again.")));
 }
@@ -37,7 +38,7 @@ kiln_report_collision(uint64 hash)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("kiln definition has the hash of another one: %016" INT64_MODIFIER "x", hash),
+			 errmsg("kiln definition has the hash of another one: %016llx", (unsigned long long) hash),
 			 errdetail("A definition with this hash and another text is registered."),
 			 errhint("Change the definition, for example the order of its fields.")));
 }
@@ -104,8 +105,16 @@ kiln_schema_quoted_name(const KilnSchema *schema)
 
 /* ------------------------------------------------------------------ names and hashes */
 
+/* The white space of definitions. */
+static bool
+is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /*
- * The whole text as a name, plain or quoted, in normal form. False: it is no name.
+ * The whole text as a name, plain or quoted, in normal form; white space may stand around it as in a definition. False:
+ * it is no name.
  */
 static bool
 whole_name(const char *text, size_t length, char *name, size_t *name_length)
@@ -114,25 +123,15 @@ whole_name(const char *text, size_t length, char *name, size_t *name_length)
 	size_t		raw_length;
 	size_t		end;
 
+	while (length > 0 && is_space(text[0]))
+	{
+		text++;
+		length--;
+	}
+	while (length > 0 && is_space(text[length - 1]))
+		length--;
 	return kiln_leading_name(text, length, raw, &raw_length, &end) && end == length &&
 		kiln_name_normalize(raw, raw_length, name, name_length, NULL);
-}
-
-/* The 16 lower-case hex digits at p. */
-static bool
-read_hash(const char *p, uint64 *hash)
-{
-	*hash = 0;
-	for (int i = 0; i < 16; i++)
-	{
-		if (p[i] >= '0' && p[i] <= '9')
-			*hash = *hash << 4 | (uint64) (p[i] - '0');
-		else if (p[i] >= 'a' && p[i] <= 'f')
-			*hash = *hash << 4 | (uint64) (p[i] - 'a' + 10);
-		else
-			return false;
-	}
-	return true;
 }
 
 /*
@@ -148,7 +147,7 @@ resolve_hash(const char *text, size_t length, Node *escontext, KilnSchema **sche
 	const kiln_type *root;
 
 	*schema = NULL;
-	if (length < 17 || text[length - 17] != '#' || !read_hash(text + length - 16, &hash))
+	if (length < 17 || text[length - 17] != '#' || !kiln_read_hash(text + length - 16, &hash))
 		return false;
 	if (length > 17 && !whole_name(text, length - 17, name, &name_length))
 		return false;
@@ -172,8 +171,8 @@ resolve_hash(const char *text, size_t length, Node *escontext, KilnSchema **sche
 		*schema = NULL;
 		kiln_errsave(escontext,
 					 (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-					  errmsg("kiln definition %016" INT64_MODIFIER "x is not one of schema %s", hash,
-							 kiln_utf8_for_message(text, length - 17)),
+					  errmsg("kiln definition %016llx is not one of schema %s",
+							 (unsigned long long) hash, kiln_utf8_for_message(text, length - 17)),
 					  errdetail("It is a definition of schema %s.", kiln_utf8_for_message(real, strlen(real)))));
 	}
 	return true;

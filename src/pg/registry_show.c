@@ -138,7 +138,7 @@ schema_row(TupleDesc desc, const Shown *shown)
 	}
 	nulls[0] = nulls[5] = (shown->name == NULL);
 	values[1] = Int64GetDatum(shown->server.version);
-	snprintf(digits, sizeof digits, "%016" INT64_MODIFIER "x", shown->server.hash);
+	snprintf(digits, sizeof digits, "%016llx", (unsigned long long) shown->server.hash);
 	values[2] = CStringGetTextDatum(digits);
 	nulls[2] = !shown->server.hash_named;
 	if (shown->server.definition)

@@ -143,7 +143,7 @@ FUZZ_TARGETS = $(FUZZ_NAMES:%=build/fuzz/%)
 REPLAYS = $(FUZZ_NAMES:%=$(BUILD)/replay/%)
 CORPORA = build/fuzz/seeds/$$name $$(ls -d test/fuzz/corpus/$$name 2>/dev/null)
 
-build/fuzz/seeds: test/fuzz/seeds.pl $(wildcard test/vectors/*.jsonl)
+build/fuzz/seeds: test/fuzz/seeds.pl $(wildcard test/vectors/*.jsonl test/fuzz/fuzz_*.c)
 	rm -rf $@
 	mkdir -p $(FUZZ_NAMES:%=$@/%)
 	perl test/fuzz/seeds.pl test/vectors $@

@@ -26,10 +26,13 @@ typedef struct PlanSlot
 	uint8		kind;			/* of frames it serves: REGISTERED, INLINE or UNVERIFIED */
 	bool		elsewhere;		/* no such field here, but in another version: NULL */
 	kiln_plan	plan;
+	void	   *conversion;		/* kept for the caller: see kiln_access_cache() */
+	MemoryContext conversion_context;	/* child of path_context; NULL until it is asked for */
 } PlanSlot;
 
 typedef struct Accessor
 {
+	KilnFastPlace fast;			/* first: kiln_access_fast() reads it without knowing the rest */
 	MemoryContext path_context; /* the path, its argument and the plans; emptied when the path changes */
 	MemoryContextCallback unpin;
 	bool		constant;		/* the path is a constant of the query */
@@ -60,6 +63,14 @@ unpin_slots(void *argument)
 		if (accessor->slots[i].schema)
 			kiln_schema_unpin(accessor->slots[i].schema);
 	accessor->used = 0;
+}
+
+/* Forget the last slot, and with it the fast way. */
+static void
+forget_last(Accessor *accessor)
+{
+	accessor->last = NULL;
+	accessor->fast.width = 0;
 }
 
 /*
@@ -159,7 +170,7 @@ set_path(Accessor *accessor, KilnPathForm form, Datum argument)
 	MemoryContext old;
 
 	unpin_slots(accessor);
-	accessor->last = NULL;
+	forget_last(accessor);
 	accessor->have_path = false;
 	accessor->argument = NULL;
 	MemoryContextReset(accessor->path_context);
@@ -319,8 +330,30 @@ slot_release(Accessor *accessor, PlanSlot *slot)
 {
 	kiln_plan_free(&slot->plan);
 	kiln_schema_unpin(slot->schema);
+	if (slot->conversion_context)
+		MemoryContextDelete(slot->conversion_context);
 	*slot = accessor->slots[--accessor->used];
-	accessor->last = NULL;
+	forget_last(accessor);
+}
+
+/* Remember the slot for the next row, which is likely to be of the same definition. */
+static PlanSlot *
+remember(Accessor *accessor, PlanSlot *slot)
+{
+	KilnFastPlace *fast = &accessor->fast;
+
+	accessor->last = slot;
+	fast->width = 0;
+	if (accessor->constant && slot->kind == KILN_FRAME_REGISTERED && !slot->elsewhere && slot->plan.constant &&
+		!slot->plan.json_rest && slot->plan.type->width <= 8)
+	{
+		fast->hash = slot->hash;
+		fast->generation = slot->generation;
+		fast->offset = KILN_HASH_HEAD + slot->plan.offset;
+		fast->kind = slot->plan.type->kind;
+		fast->width = (uint8) slot->plan.type->width;
+	}
+	return slot;
 }
 
 /* The slot for a frame, made if there is none. An unverified frame is validated each time. */
@@ -345,7 +378,7 @@ slot_for(Accessor *accessor, KilnPathForm form, const kiln_frame *frame)
 		slot->generation = kiln_registry_generation;
 		if (frame->kind == KILN_FRAME_UNVERIFIED)
 			(void) kiln_frame_schema(frame);
-		return accessor->last = slot;
+		return remember(accessor, slot);
 	}
 
 	schema = kiln_frame_schema(frame);
@@ -359,7 +392,7 @@ slot_for(Accessor *accessor, KilnPathForm form, const kiln_frame *frame)
 	slot->kind = frame->kind;
 	slot_fill(accessor, form, slot, schema);
 	accessor->used++;
-	return accessor->last = slot;
+	return remember(accessor, slot);
 }
 
 /* ------------------------------------------------------------------ running a plan */
@@ -545,16 +578,26 @@ access_external(Accessor *accessor, KilnPathForm form, Datum datum, KilnField *f
 
 /* ------------------------------------------------------------------ entry */
 
-static bool
-access_slow(FunctionCallInfo fcinfo, KilnPathForm form, Accessor *accessor, KilnField *field)
+/* The call site's accessor, with the path of the argument. */
+static Accessor *
+accessor_ready(FunctionCallInfo fcinfo, KilnPathForm form)
 {
-	Datum		datum = PG_GETARG_DATUM(0);
-	bool		found;
+	Accessor   *accessor = fcinfo->flinfo->fn_extra;
 
 	if (accessor == NULL)
 		accessor = accessor_create(fcinfo, form);
 	if (!accessor->have_path || (!accessor->constant && !same_path(accessor, form, PG_GETARG_DATUM(1))))
 		set_path(accessor, form, form == KILN_PATH_WHOLE ? (Datum) 0 : PG_GETARG_DATUM(1));
+	return accessor;
+}
+
+static bool
+access_slow(FunctionCallInfo fcinfo, KilnPathForm form, KilnField *field)
+{
+	Accessor   *accessor = accessor_ready(fcinfo, form);
+	Datum		datum = PG_GETARG_DATUM(0);
+	bool		found;
+
 	field->path = &accessor->path;
 
 	if (kiln_toast_is_partial(datum))
@@ -588,7 +631,7 @@ kiln_access(FunctionCallInfo fcinfo, KilnPathForm form, KilnField *field)
 			return run_in_memory(slot, data + KILN_HASH_HEAD, n - KILN_HASH_HEAD, field);
 		}
 	}
-	return access_slow(fcinfo, form, accessor, field);
+	return access_slow(fcinfo, form, field);
 }
 
 void
@@ -596,4 +639,37 @@ kiln_access_whole(FunctionCallInfo fcinfo, KilnField *field)
 {
 	if (!kiln_access(fcinfo, KILN_PATH_WHOLE, field))
 		elog(ERROR, "the whole of a kiln value is never absent");
+}
+
+void **
+kiln_access_cache(FunctionCallInfo fcinfo, MemoryContext *context)
+{
+	Accessor   *accessor = fcinfo->flinfo->fn_extra;
+	PlanSlot   *slot = accessor->last;
+
+	if (slot->conversion_context == NULL)
+		slot->conversion_context = AllocSetContextCreate(accessor->path_context, "kiln conversion", ALLOCSET_SMALL_SIZES);
+	*context = slot->conversion_context;
+	return &slot->conversion;
+}
+
+bool
+kiln_access_path(FunctionCallInfo fcinfo, KilnPathForm form, KilnSchema **schema, const kiln_path **path)
+{
+	Accessor   *accessor = accessor_ready(fcinfo, form);
+	Datum		datum = PG_GETARG_DATUM(0);
+	kiln_frame	frame;
+	KilnToast	toast;
+
+	*path = &accessor->path;
+	*schema = NULL;
+	kiln_toast_open(&toast, datum);
+	(void) read_head(&toast, &frame);
+	if (frame.kind == KILN_FRAME_TENSORS)
+		return true;
+	/* an unverified value is validated, for which all of it is wanted */
+	if (frame.kind == KILN_FRAME_UNVERIFIED)
+		kiln_frame_parts(PG_DETOAST_DATUM_PACKED(datum), &frame);
+	*schema = slot_for(accessor, form, &frame)->schema;
+	return !accessor->last->elsewhere;
 }

@@ -16,12 +16,12 @@
 
 /* ------------------------------------------------------------------ errors */
 
-static const char *
-kind_name(const KilnField *field)
+const char *
+kiln_kind_name(const kiln_type *type)
 {
-	if (field->type == NULL)
+	if (type == NULL)
 		return "tensor directory";
-	switch (field->type->kind)
+	switch (type->kind)
 	{
 		case KILN_STRUCT:
 			return "struct";
@@ -32,17 +32,20 @@ kind_name(const KilnField *field)
 		case KILN_ENUM:
 			return "enum";
 		default:
-			return kiln_utf8_for_message(field->type->text, field->type->text_length);
+			return kiln_utf8_for_message(type->text, type->text_length);
 	}
 }
 
-pg_noreturn static void
-cannot_cast(const KilnField *field, const char *sql_type)
+void
+kiln_report_cast(const kiln_type *type, const char *sql_type)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("cannot cast kiln %s to type %s", kind_name(field), sql_type)));
+			 errmsg("cannot cast kiln %s to type %s", kiln_kind_name(type), sql_type)));
+	pg_unreachable();
 }
+
+#define cannot_cast(field, sql_type) kiln_report_cast((field)->type, sql_type)
 
 pg_noreturn static void
 out_of_range(const char *sql_type)

@@ -46,6 +46,18 @@ extern bool kiln_access(FunctionCallInfo fcinfo, KilnPathForm form, KilnField *f
 extern void kiln_access_whole(FunctionCallInfo fcinfo, KilnField *field);
 
 /*
+ * Where a caller may keep what follows from the field's type alone, after kiln_access() found one that is no tensor's: one pointer for each
+ * definition that the call site meets, NULL at first. It goes, with *context, when the definition's plan does.
+ */
+extern void **kiln_access_cache(FunctionCallInfo fcinfo, MemoryContext *context);
+
+/*
+ * The value's definition (NULL for tensors) and the path, found to apply to it, without a look at the payload. False where the path leads
+ * somewhere in another version only.
+ */
+extern bool kiln_access_path(FunctionCallInfo fcinfo, KilnPathForm form, KilnSchema **schema, const kiln_path **path);
+
+/*
  * As SQL values. Each raises 42804 for a kind that does not convert, 22003 or 22008 where the number or time does not fit. A field
  * inside json goes through core's jsonb functions; *isnull is set where that finds nothing (or a JSON null), and never else.
  * name: of the SQL type, for the message.
@@ -69,8 +81,20 @@ extern Datum kiln_field_jsonb(const KilnField *field, bool *isnull);
 /* As a kiln value of its own: an inline frame (for tensors the directory itself). */
 extern Datum kiln_field_kiln(const KilnField *field, bool *isnull);
 
-/* As any SQL type: scalars as above, text, kiln, json; arrays from lists; composites from structs; domains and enums checked. */
-extern Datum kiln_field_datum(const KilnField *field, Oid type, int32 typmod, bool *isnull);
+/* A field of a record, or of a tensor directory: its text, and itself as a kiln value (not of an unverified one). */
+extern Datum kiln_part_text(const KilnField *field, bool *isnull);
+extern Datum kiln_part_kiln(const KilnField *field, bool *isnull);
+
+/*
+ * As any SQL type: scalars as above, text, kiln, json; arrays from lists; composites from structs; domains and enums checked. What depends
+ * on the types alone is kept in *cache, in context; cache may be NULL, and has to be emptied with the field's definition.
+ */
+extern Datum kiln_field_datum(const KilnField *field, Oid type, int32 typmod, void **cache, MemoryContext context,
+							  bool *isnull);
+
+/* What a message calls a type ("list", "i32"); NULL is a tensor directory. And 42804: such a thing is no sql_type. */
+extern const char *kiln_kind_name(const kiln_type *type);
+pg_noreturn extern void kiln_report_cast(const kiln_type *type, const char *sql_type);
 
 /* First byte of a fixed-width value, held to the field's bounds. */
 static inline const uint8_t *
@@ -99,6 +123,64 @@ kiln_field_span(const KilnField *field, uint32_t *length)
 
 	*length = n < left ? n : (uint32_t) left;
 	return p + 4;
+}
+
+/* ------------------------------------------------------------------ the fast way */
+
+/*
+ * What an accessor's fast way needs to know, at the start of the state in fn_extra: that a row of the same definition as the last one has
+ * its value at a constant place. Kept by access.c.
+ */
+typedef struct KilnFastPlace
+{
+	uint64		hash;			/* of the definition */
+	uint64		generation;		/* of the registry */
+	uint32		offset;			/* in the frame */
+	uint8		width;			/* of the value; 0: there is no fast way */
+	uint8		kind;			/* kiln_kind of the value */
+} KilnFastPlace;
+
+/*
+ * The value's first byte, if this row is as the last one: a small registered value whose field stands at a constant place. NULL: ask
+ * kiln_access(). The load is held as any other. The CHECKED build has no fast way.
+ */
+static inline const uint8_t *
+kiln_access_fast(FunctionCallInfo fcinfo, const KilnFastPlace **place)
+{
+#ifdef KILN_CHECKED
+	(void) fcinfo;
+	(void) place;
+	return NULL;
+#else
+	const KilnFastPlace *fast = fcinfo->flinfo->fn_extra;
+	const char *datum = DatumGetPointer(fcinfo->args[0].value);
+	const uint8_t *frame;
+	size_t		n;
+	size_t		last;
+
+	if (unlikely(fast == NULL || fast->width == 0))
+		return NULL;
+	if (likely(VARATT_IS_SHORT(datum)))
+	{
+		if (unlikely(VARATT_IS_1B_E(datum)))
+			return NULL;
+		frame = (const uint8_t *) VARDATA_1B(datum);
+		n = VARSIZE_1B(datum) - VARHDRSZ_SHORT;
+	}
+	else if (VARATT_IS_4B_U(datum))
+	{
+		frame = (const uint8_t *) VARDATA_4B(datum);
+		n = VARSIZE_4B(datum) - VARHDRSZ;
+	}
+	else
+		return NULL;
+	if (unlikely(n < KILN_HASH_HEAD + KILN_HELD_LEAST || frame[0] != KILN_FRAME_REGISTERED ||
+				 kiln_load_u64(frame + 1) != fast->hash || fast->generation != kiln_registry_generation))
+		return NULL;
+	*place = fast;
+	last = n - fast->width;
+	return frame + (fast->offset < last ? fast->offset : last);
+#endif
 }
 
 #endif							/* KILN_ACCESS_H */

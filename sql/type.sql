@@ -38,7 +38,7 @@ SELECT attempt(format('SELECT kiln_from_frame(%L)', set_byte(kiln_frame(m), 9, 2
 FROM type_message;
 SELECT frame, attempt(format('SELECT kiln_from_frame(%L)', frame))
 FROM unnest(ARRAY['\x', '\x10', '\x11', '\x1100', '\x15aa', '\x2011223344556677889900', '\x12', '\x1200000000',
-	'\x120300000069363400', '\x12030000006936340000000000000000ff', '\x1203000000493634', '\x1300000', '\x13010000',
+	'\x120300000069363400', '\x12030000006936340000000000000000ff', '\x1203000000493634', '\x130000', '\x13010000',
 	'\x13000000', '\x140011']::text[]) AS frame;
 
 -- Counts and lengths that lie ask for no memory. case 24

@@ -119,12 +119,16 @@ follow_chain(Node *node, Oid by_key, Oid by_position, StringInfo path)
 	return value;
 }
 
-/* getter(value, path), with the collations of the call that it replaces. */
+/*
+ * getter(value, path), as the parser would have made it, so that it equals an index expression that was written out: its input
+ * collation is the path's.
+ */
 static Node *
 make_call(const FuncExpr *call, Oid getter, Node *value, Node *path)
 {
 	return (Node *) makeFuncExpr(getter, get_func_rettype(getter), list_make2(value, path),
-								 call->funccollid, call->inputcollid, COERCE_EXPLICIT_CALL);
+								 call->funccollid, OidIsValid(call->inputcollid) ? call->inputcollid : DEFAULT_COLLATION_OID,
+								 COERCE_EXPLICIT_CALL);
 }
 
 static Node *

@@ -182,6 +182,23 @@ field_of_key(KilnJsonSource *source, const kiln_type *type, const KilnJsonValue 
 	return found;
 }
 
+/*
+ * Is each field there, or can do without? Asked here, where the path is still that of the struct; the encoder would name the
+ * place that the field does not have.
+ */
+static bool
+nothing_missing(const kiln_type *type, const uint32 *slots, kiln_error *error)
+{
+	for (uint32 i = 0; i < type->count; i++)
+	{
+		const kiln_field *field = &type->fields[i];
+
+		if (slots[i] == 0 && field->default_payload == NULL && field->type->kind != KILN_OPTIONAL)
+			return kiln_source_fail(error, ERRCODE_NOT_NULL_VIOLATION, "missing field \"%s\"", field->name);
+	}
+	return true;
+}
+
 static bool
 begin_struct(void *self, kiln_node node, const kiln_type *type, kiln_node *object, kiln_error *error)
 {
@@ -221,7 +238,7 @@ begin_struct(void *self, kiln_node node, const kiln_type *type, kiln_node *objec
 	}
 	object->pointer = slots;
 	object->word = KILN_NODE_OBJECT;
-	return true;
+	return nothing_missing(type, slots, error);
 }
 
 static kiln_presence

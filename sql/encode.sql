@@ -191,11 +191,24 @@ BEGIN
 	RETURN r FROM (SELECT i::float8 AS y) r;
 END $$;
 SELECT inline_payload(kiln_encode('(x f64?,y f64?)', some_row(i)), '(x f64?,y f64?)') FROM generate_series(1, 4) i;
--- a row type that changes between two calls
+-- a row type that changes while a query runs
 CREATE TYPE changing AS (a int);
-SELECT inline_payload(kiln_encode('(a i32,b i32?)', ROW(1)::changing), '(a i32,b i32?)');
-ALTER TYPE changing ADD ATTRIBUTE b int;
-SELECT inline_payload(kiln_encode('(a i32,b i32?)', ROW(1, 2)::changing), '(a i32,b i32?)');
+CREATE FUNCTION changing_row(i int) RETURNS record LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	IF i = 1 THEN
+		EXECUTE 'SELECT ROW(1)::encode_test.changing AS r' INTO r;
+	ELSIF i = 2 THEN
+		EXECUTE 'ALTER TYPE encode_test.changing ADD ATTRIBUTE b int';
+		EXECUTE 'SELECT ROW(1, 2)::encode_test.changing AS r' INTO r;
+	ELSE
+		EXECUTE 'ALTER TYPE encode_test.changing DROP ATTRIBUTE a';
+		EXECUTE 'SELECT ROW(3)::encode_test.changing AS r' INTO r;
+	END IF;
+	RETURN r.r;
+END $$;
+SELECT inline_payload(kiln_encode('(a i32?,b i32?)', changing_row(i)), '(a i32?,b i32?)') FROM generate_series(1, 3) i;
 
 -- json, jsonb and kiln columns can fill any field
 SELECT inline_payload(kiln_encode('(v (a i32,b string?))', r), '(v (a i32,b string?))')

@@ -64,7 +64,8 @@ typedef struct EncodeState
 	KilnSchema *schema;			/* pinned */
 	KilnRecordSource *source;	/* made when the first record comes */
 	MemoryContext plan;			/* of source */
-	MemoryContext row;			/* reset for each row */
+	MemoryContext row;			/* reset after each row */
+	bool		row_used;		/* it was not: an error came between */
 	MemoryContext caller;		/* while a row is encoded: that of the result */
 	Size		estimate;		/* bytes of the last frame */
 	MemoryContextCallback release;
@@ -166,7 +167,9 @@ encode_begin(FunctionCallInfo fcinfo, kiln_writer *writer)
 	struct varlena *argument;
 	size_t		n;
 
-	MemoryContextReset(state->row);
+	if (state->row_used)
+		MemoryContextReset(state->row);
+	state->row_used = true;
 	state->caller = MemoryContextSwitchTo(state->row);
 	argument = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
 	n = VARSIZE_ANY_EXHDR(argument);
@@ -208,6 +211,7 @@ encode_end(EncodeState *state, kiln_writer *writer, bool encoded, const kiln_err
 	frame = kiln_builder_finish(writer);
 	state->estimate = VARSIZE(frame) - VARHDRSZ;
 	MemoryContextReset(state->row);
+	state->row_used = false;
 	return PointerGetDatum(frame);
 }
 

@@ -59,6 +59,7 @@ struct KilnRecordPlan
 	MemoryContext context;		/* of all that follows; reset when the row type changes */
 	Oid			row_type;
 	int32		row_typmod;
+	struct TypeCacheEntry *entry;	/* of a named row type; such entries stay for the backend's life */
 	uint64		identifier;		/* of the row type's shape, 0 before the first row */
 	TupleDesc	columns;
 	RecordSlot *slots;

@@ -229,6 +229,7 @@ kiln_record_compile(KilnRecordSource *source, KilnRecordPlan *plan, const kiln_t
 		return false;
 	plan->row_type = row_type;
 	plan->row_typmod = row_typmod;
+	plan->entry = row_type == RECORDOID ? NULL : lookup_type_cache(row_type, TYPECACHE_TUPDESC);
 	plan->identifier = assign_record_type_identifier(row_type, row_typmod);
 	return true;
 }

@@ -5,30 +5,44 @@
  *   tensor_agg.c       rows to directories
  *   tensor_convert.c   elements from one dtype to another
  *   tensor_read.c      finding a tensor and its parts, by slice where it is stored out of line
+ *   tensor_array.c     tensors to arrays
+ *   tensor_shape.c     what a directory holds: names, dtypes, shapes
  *   tensor_field.c     a directory's tensors as its fields, for the accessors
  *
- * Tensor positions count from 1, as SQL arrays do: a[i] = kiln_at(kiln_tensor(a), i).
+ * Tensor positions count from 1, as SQL arrays do: a[i] = kiln_at(kiln_tensor(a), i). A function that reads one tensor
+ * takes a directory of one, or of several if one of them has the empty name, or else the name as its second argument.
  */
 #ifndef KILN_TENSOR_H
 #define KILN_TENSOR_H
 
 #include "kiln_access.h"
 
+#include "utils/array.h"
+
 #include "toast.h"
+
+/* Most bytes of a directory: those of the largest frame. */
+#define KILN_MAX_DIRECTORY	(KILN_MAX_FRAME - KILN_TENSORS_HEAD)
 
 /* ------------------------------------------------------------------ tensor_convert.c */
 
 /*
  * Convert n elements, little-endian and unaligned on both sides. Raises 22003 for what the target can't hold: a number out of its range, a
  * fraction into an integer, a non-zero number that would become zero or an infinity. NaN and infinities pass from
- * float to float.
+ * float to float. first: position of the first of them in the tensor, for that message.
  */
-extern void kiln_convert_elements(uint8_t from, uint8_t to, const uint8_t *source, uint8_t *target, uint64 n);
+extern void kiln_convert_elements(uint8_t from, uint8_t to, const uint8_t *source, uint8_t *target, uint64 n, uint64 first);
+
+/* n elements as doubles; integers are rounded once each. */
+extern void kiln_elements_f64(uint8_t dtype, const uint8_t *source, double *target, uint64 n);
+
+/* One element as a double. */
+extern double kiln_element_f64(uint8_t dtype, const uint8_t *p);
 
 /* The dtype of a word given as an argument; 22023 naming the known ones if it is none. */
 extern uint8_t kiln_dtype_argument(Datum word);
 
-/* The dtype in which an SQL type's values are kept, 0 if there is none. numeric is kept as f64. */
+/* The dtype in which an SQL type's values, or a domain's over it, are kept, 0 if there is none. numeric is kept as f64. */
 extern uint8_t kiln_dtype_of_type(Oid type);
 
 /* ------------------------------------------------------------------ tensor_build.c */
@@ -36,14 +50,32 @@ extern uint8_t kiln_dtype_of_type(Oid type);
 /* A frame that holds one tensor; tensor->data may be NULL (room is left, at *payload). */
 extern struct varlena *kiln_tensor_frame(kiln_tensor *tensor, uint8_t **payload);
 
+/* The same of several, which are in ascending order of their names. */
+extern struct varlena *kiln_tensors_frame(kiln_tensor *tensors, uint32 count);
+
+/* 54000: larger than a directory can be. */
+pg_noreturn extern void kiln_tensor_too_large(void);
+
+/* Name a tensor whose rank is set; 42602 for a name that is unfit. The name may lead into the datum. */
+extern void kiln_tensor_set_name(kiln_tensor *tensor, Datum name);
+
+/*
+ * dtype, rank, shape, length and data of an array, whose bytes data leads into where they are what a tensor keeps, else to a copy. Raises 42804
+ * for types that no tensor is made of, 22004 for NULL elements.
+ */
+extern void kiln_tensor_of_array(kiln_tensor *tensor, ArrayType *array, uint64 *elements);
+
 /* ------------------------------------------------------------------ tensor_read.c */
 
 /* One tensor of a datum. Its name, dtype and shape are at hand; its elements are read by range. */
 typedef struct KilnTensorReader
 {
 	KilnToast	toast;
-	kiln_tensor tensor;			/* name and data are not to be used: they move */
+	kiln_tensor tensor;			/* data is not to be used: it moves */
 	uint64		elements;
+	uint8_t		width;			/* bytes of an element */
+	MemoryContext context;		/* kiln_tensor_open_all() only: where the value is kept */
+	uint8_t		entry[KILN_DIRECTORY_HEADER + KILN_DIRECTORY_ENTRY];	/* a directory of it alone; holds the name */
 } KilnTensorReader;
 
 /*
@@ -53,11 +85,32 @@ typedef struct KilnTensorReader
 extern void kiln_tensor_open(KilnTensorReader *reader, Datum datum, const char *name, size_t length);
 extern void kiln_tensor_close(KilnTensorReader *reader);
 
+/* Open the tensor that arguments 0 and, if name_argument is not negative, that one ask for. */
+extern void kiln_tensor_open_argument(KilnTensorReader *reader, FunctionCallInfo fcinfo, int name_argument);
+
+/*
+ * All tensors in turn: open the directory in CurrentMemoryContext, keeping a copy of the datum there, and then tensor i below the
+ * count. Kept over calls of a set-returning function.
+ */
+extern KilnTensorReader *kiln_tensor_open_all(Datum datum, uint64 *count);
+extern void kiln_tensor_open_next(KilnTensorReader *reader, uint32 i);
+
 /* Payload bytes [from, to) of the tensor. Valid until the next read. */
 extern const uint8_t *kiln_tensor_bytes(KilnTensorReader *reader, uint64 from, uint64 to);
 
-/* One element as a double. */
-extern double kiln_element_f64(uint8_t dtype, const uint8_t *p);
+/*
+ * Elements from position on, at most up to end and no more than fit a buffer that stays in cache; *n gets their number. For loops over
+ * all of them. Valid until the next read.
+ */
+extern const uint8_t *kiln_tensor_some(KilnTensorReader *reader, uint64 position, uint64 end, uint64 *n);
+
+/* n elements from position on, converted, to target. */
+extern void kiln_tensor_copy(KilnTensorReader *reader, uint64 position, uint64 n, uint8_t dtype, uint8_t *target);
+
+/* ------------------------------------------------------------------ tensor_array.c */
+
+/* The elements as an array of a type that kiln_dtype_of_type() knows. */
+extern ArrayType *kiln_tensor_array(KilnTensorReader *reader, Oid type);
 
 /* ------------------------------------------------------------------ tensor_field.c */
 

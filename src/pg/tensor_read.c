@@ -1,0 +1,382 @@
+/*
+ * Reading tensors.
+ *
+ * A tensor is found by its entry: the first chunk of the value holds the header and the first entries, and a search by
+ * name reads one entry a step. Its elements are read by range. So a value stored out of line costs two short reads for one
+ * element, however large it is.
+ *
+ * Entries were validated at the door. They are held to their value's bounds all the same.
+ */
+#include "kiln_tensor.h"
+
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+
+/* Bytes that a loop reads at a time from a value stored out of line. */
+#define PART_BYTES	(256 * 1024)
+
+/* ------------------------------------------------------------------ opening */
+
+pg_noreturn static void
+damaged(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("damaged value of type kiln: tensor directory is damaged")));
+}
+
+/* Number of tensors; raises if the value is a record. */
+static uint32
+read_count(KilnToast *toast)
+{
+	const uint8_t *data = kiln_toast_read(toast, 0, KILN_TENSORS_HEAD + KILN_DIRECTORY_HEADER);
+	uint32		count;
+
+	if (toast->total == 0 || data[0] != KILN_FRAME_TENSORS)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("kiln value is not a tensor"),
+				 errhint("kiln_tensor() makes one of an array or of a list.")));
+	if (toast->total < KILN_TENSORS_HEAD + KILN_DIRECTORY_HEADER)
+		damaged();
+	count = kiln_load_u32(data + KILN_TENSORS_HEAD + 12);
+	if (count > (toast->total - KILN_TENSORS_HEAD - KILN_DIRECTORY_HEADER) / KILN_DIRECTORY_ENTRY)
+		damaged();
+	return count;
+}
+
+/* Entry i, which is below the count. */
+static void
+read_entry(KilnTensorReader *reader, uint32 i)
+{
+	size_t		at = KILN_TENSORS_HEAD + KILN_DIRECTORY_HEADER + (size_t) KILN_DIRECTORY_ENTRY * i;
+	size_t		size = reader->toast.total - KILN_TENSORS_HEAD;
+	const uint8_t *data = kiln_toast_read(&reader->toast, at, at + KILN_DIRECTORY_ENTRY);
+	uint64_t	length;
+
+	memset(reader->entry, 0, KILN_DIRECTORY_HEADER);
+	kiln_store_u32(reader->entry + 12, 1);
+	memcpy(reader->entry + KILN_DIRECTORY_HEADER, data, KILN_DIRECTORY_ENTRY);
+	if (!kiln_directory_entry(reader->entry, sizeof reader->entry, 0, &reader->tensor) ||
+		!kiln_tensor_size(reader->tensor.dtype, reader->tensor.rank, reader->tensor.shape, &length, &reader->elements) ||
+		length != reader->tensor.length || reader->tensor.offset > size || length > size - reader->tensor.offset)
+		damaged();
+	reader->tensor.data = NULL;
+	reader->width = (uint8_t) kiln_dtype_width(reader->tensor.dtype);
+}
+
+/* Find the entry of that name, by binary search; false if there is none. */
+static bool
+find_entry(KilnTensorReader *reader, uint32 count, const char *name, size_t length)
+{
+	uint32		low = 0;
+	uint32		high = count;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+		int			order;
+
+		read_entry(reader, middle);
+		order = memcmp(name, reader->tensor.name, Min(length, reader->tensor.name_length));
+		if (order == 0 && length == reader->tensor.name_length)
+			return true;
+		if (order < 0 || (order == 0 && length < reader->tensor.name_length))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return false;
+}
+
+/* The tensor meant when none is named. */
+static void
+find_only(KilnTensorReader *reader, uint32 count)
+{
+	if (count == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("the tensor directory is empty")));
+	read_entry(reader, 0);
+	if (count > 1 && reader->tensor.name_length > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the kiln value holds %u tensors, none of them unnamed", count),
+				 errhint("Pick one by its name: value->'%s'.",
+						 kiln_utf8_for_message(reader->tensor.name, reader->tensor.name_length))));
+}
+
+void
+kiln_tensor_open(KilnTensorReader *reader, Datum datum, const char *name, size_t length)
+{
+	uint32		count;
+
+	kiln_toast_open(&reader->toast, datum);
+	count = read_count(&reader->toast);
+	if (name == NULL)
+		find_only(reader, count);
+	else if (!find_entry(reader, count, name, length))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("tensor \"%s\" does not exist", kiln_utf8_for_message(name, length)),
+				 errhint("kiln_tensors() lists the tensors of a value.")));
+}
+
+/* A copy of a datum as it is read: out of line if it is read by part, else whole. */
+static Datum
+keep_datum(Datum datum)
+{
+	if (kiln_toast_is_partial(datum))
+		return datumCopy(datum, false, -1);
+	return PointerGetDatum(PG_DETOAST_DATUM_COPY(datum));
+}
+
+KilnTensorReader *
+kiln_tensor_open_all(Datum datum, uint64 *count)
+{
+	KilnTensorReader *reader = palloc0(sizeof(KilnTensorReader));
+
+	reader->context = CurrentMemoryContext;
+	kiln_toast_open(&reader->toast, keep_datum(datum));
+	*count = read_count(&reader->toast);
+	return reader;
+}
+
+void
+kiln_tensor_open_next(KilnTensorReader *reader, uint32 i)
+{
+	MemoryContext old = MemoryContextSwitchTo(reader->context);
+
+	read_entry(reader, i);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+open_argument(KilnTensorReader *reader, FunctionCallInfo fcinfo, Datum datum, int name_argument)
+{
+	const char *name = NULL;
+	size_t		length = 0;
+
+	if (name_argument >= 0)
+		name = kiln_text_datum_to_utf8(PG_GETARG_DATUM(name_argument), &length);
+	kiln_tensor_open(reader, datum, name, length);
+}
+
+void
+kiln_tensor_open_argument(KilnTensorReader *reader, FunctionCallInfo fcinfo, int name_argument)
+{
+	open_argument(reader, fcinfo, PG_GETARG_DATUM(0), name_argument);
+}
+
+void
+kiln_tensor_close(KilnTensorReader *reader)
+{
+	kiln_toast_close(&reader->toast);
+}
+
+/* ------------------------------------------------------------------ elements */
+
+const uint8_t *
+kiln_tensor_bytes(KilnTensorReader *reader, uint64 from, uint64 to)
+{
+	size_t		start = KILN_TENSORS_HEAD + (size_t) reader->tensor.offset;
+
+	return kiln_toast_read(&reader->toast, start + from, start + to);
+}
+
+const uint8_t *
+kiln_tensor_some(KilnTensorReader *reader, uint64 position, uint64 end, uint64 *n)
+{
+	*n = end - position;
+	if (reader->toast.source)
+		*n = Min(*n, PART_BYTES / reader->width);
+	return kiln_tensor_bytes(reader, position * reader->width, (position + *n) * reader->width);
+}
+
+void
+kiln_tensor_copy(KilnTensorReader *reader, uint64 position, uint64 n, uint8_t dtype, uint8_t *target)
+{
+	uint32		width = kiln_dtype_width(dtype);
+	uint64		end = position + n;
+
+	while (position < end)
+	{
+		uint64		some;
+		const uint8_t *data = kiln_tensor_some(reader, position, end, &some);
+
+		CHECK_FOR_INTERRUPTS();
+		kiln_convert_elements(reader->tensor.dtype, dtype, data, target, some, position);
+		position += some;
+		target += some * width;
+	}
+}
+
+/* ------------------------------------------------------------------ one element */
+
+/*
+ * The element at 1-based positions as a double; NULL if one of them is out of range.
+ */
+static Datum
+element_at(FunctionCallInfo fcinfo, KilnTensorReader *reader, const int64 *positions, int count)
+{
+	uint64		index = 0;
+	double		element;
+
+	if (count != reader->tensor.rank)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("tensor of rank %d needs %d positions, not %d", reader->tensor.rank, reader->tensor.rank, count)));
+	for (int i = 0; i < count; i++)
+	{
+		if (positions[i] < 1 || (uint64) positions[i] > reader->tensor.shape[i])
+		{
+			kiln_tensor_close(reader);
+			PG_RETURN_NULL();
+		}
+		index = index * reader->tensor.shape[i] + (uint64) (positions[i] - 1);
+	}
+	element = kiln_element_f64(reader->tensor.dtype,
+							   kiln_tensor_bytes(reader, index * reader->width, (index + 1) * reader->width));
+	kiln_tensor_close(reader);
+	PG_RETURN_FLOAT8(element);
+}
+
+/* The positions in argument n, an array of bigint; false if one is NULL, and then there is no element. */
+static bool
+positions_argument(FunctionCallInfo fcinfo, int n, const int64 **positions, int *count)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(n);
+
+	*count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	*positions = (const int64 *) ARR_DATA_PTR(array);
+	return !array_contains_nulls(array);
+}
+
+PG_FUNCTION_INFO_V1(kiln_at_scalar);
+PG_FUNCTION_INFO_V1(kiln_at_position);
+PG_FUNCTION_INFO_V1(kiln_at_positions);
+PG_FUNCTION_INFO_V1(kiln_at_named_scalar);
+PG_FUNCTION_INFO_V1(kiln_at_named_position);
+PG_FUNCTION_INFO_V1(kiln_at_named_positions);
+
+/* kiln_at(kiln): the one element of a tensor of rank 0. */
+Datum
+kiln_at_scalar(PG_FUNCTION_ARGS)
+{
+	KilnTensorReader reader;
+
+	kiln_tensor_open_argument(&reader, fcinfo, -1);
+	return element_at(fcinfo, &reader, NULL, 0);
+}
+
+/* kiln_at(kiln, bigint) */
+Datum
+kiln_at_position(PG_FUNCTION_ARGS)
+{
+	KilnTensorReader reader;
+	int64		position = PG_GETARG_INT64(1);
+
+	kiln_tensor_open_argument(&reader, fcinfo, -1);
+	return element_at(fcinfo, &reader, &position, 1);
+}
+
+/* kiln_at(kiln, VARIADIC bigint[]) */
+Datum
+kiln_at_positions(PG_FUNCTION_ARGS)
+{
+	KilnTensorReader reader;
+	const int64 *positions;
+	int			count;
+
+	if (!positions_argument(fcinfo, 1, &positions, &count))
+		PG_RETURN_NULL();
+	kiln_tensor_open_argument(&reader, fcinfo, -1);
+	return element_at(fcinfo, &reader, positions, count);
+}
+
+/* kiln_at(kiln, text) */
+Datum
+kiln_at_named_scalar(PG_FUNCTION_ARGS)
+{
+	KilnTensorReader reader;
+
+	kiln_tensor_open_argument(&reader, fcinfo, 1);
+	return element_at(fcinfo, &reader, NULL, 0);
+}
+
+/* kiln_at(kiln, text, bigint) */
+Datum
+kiln_at_named_position(PG_FUNCTION_ARGS)
+{
+	KilnTensorReader reader;
+	int64		position = PG_GETARG_INT64(2);
+
+	kiln_tensor_open_argument(&reader, fcinfo, 1);
+	return element_at(fcinfo, &reader, &position, 1);
+}
+
+/* kiln_at(kiln, text, VARIADIC bigint[]) */
+Datum
+kiln_at_named_positions(PG_FUNCTION_ARGS)
+{
+	KilnTensorReader reader;
+	const int64 *positions;
+	int			count;
+
+	if (!positions_argument(fcinfo, 2, &positions, &count))
+		PG_RETURN_NULL();
+	kiln_tensor_open_argument(&reader, fcinfo, 1);
+	return element_at(fcinfo, &reader, positions, count);
+}
+
+/* ------------------------------------------------------------------ all elements */
+
+PG_FUNCTION_INFO_V1(kiln_values);
+
+typedef struct ValuesState
+{
+	KilnTensorReader reader;
+	uint64		position;		/* of data[0] */
+	uint64		n;				/* elements at data */
+	const uint8_t *data;
+} ValuesState;
+
+/* kiln_values(kiln [, name text]): the elements as doubles, in row-major order. */
+Datum
+kiln_values(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *call;
+	ValuesState *state;
+	uint64		i;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+
+		call = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+		state = palloc0(sizeof(ValuesState));
+		open_argument(&state->reader, fcinfo, keep_datum(PG_GETARG_DATUM(0)), PG_NARGS() > 1 ? 1 : -1);
+		call->max_calls = state->reader.elements;
+		call->user_fctx = state;
+		MemoryContextSwitchTo(old);
+	}
+	call = SRF_PERCALL_SETUP();
+	state = call->user_fctx;
+	if (call->call_cntr >= call->max_calls)
+		SRF_RETURN_DONE(call);
+	if (call->call_cntr == state->position + state->n)
+	{
+		MemoryContext old = MemoryContextSwitchTo(call->multi_call_memory_ctx);
+
+		state->position = call->call_cntr;
+		state->data = kiln_tensor_some(&state->reader, state->position, state->reader.elements, &state->n);
+		MemoryContextSwitchTo(old);
+	}
+	i = call->call_cntr - state->position;
+	SRF_RETURN_NEXT(call, Float8GetDatum(kiln_element_f64(state->reader.tensor.dtype,
+														  state->data + i * state->reader.width)));
+}

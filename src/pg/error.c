@@ -151,14 +151,24 @@ bool
 kiln_source_fail(kiln_error *error, int sqlstate, const char *format, ...)
 {
 	va_list		args;
+	int			wanted;
 
 	kiln_fail(error, KILN_E_SOURCE, 0, NULL);
 	if (error == NULL)
 		return false;
 	error->source_code = sqlstate;
 	va_start(args, format);
-	vsnprintf(error->detail, sizeof error->detail, format, args);
+	wanted = vsnprintf(error->detail, sizeof error->detail, format, args);
 	va_end(args);
+	if (wanted >= (int) sizeof error->detail)
+	{
+		/* cut in the middle of a character, perhaps: what is left of one goes */
+		size_t		length = strlen(error->detail);
+		bool		nul;
+
+		length = kiln_utf8_prefix((const uint8_t *) error->detail, length, &nul);
+		error->detail[length] = '\0';
+	}
 	return false;
 }
 

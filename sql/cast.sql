@@ -8,7 +8,7 @@ SELECT '{"$kiln": "bytes", "$value": "\\x01ff"}'::kiln::bytea, '{"$kiln": "uuid"
 
 -- Text is the text form; the plain text of a string is ->>'s matter
 SELECT '"x"'::kiln::text, kiln_get('"x"'::kiln, '');
-SELECT attempt($$SELECT '42'::kiln + 1$$), attempt($$INSERT INTO cast_int SELECT '42'::kiln$$);
+SELECT attempt($$SELECT '42'::kiln + 1$$);
 CREATE TABLE cast_int (i int);
 SELECT attempt($$INSERT INTO cast_int SELECT '42'::kiln$$);
 

@@ -303,6 +303,41 @@ SELECT kiln_forget('reg_quote'), kiln_forget(U&'reg caf\00e9');
 SELECT * FROM registry_seen;
 
 --
+-- Values whose definition is gone, or lies: written in a form that loses nothing, read with an error, and whole again
+-- once the definition is back (case 34)
+--
+SELECT kiln_register('reg_value(a i32,b string)') AS hash \gset
+CREATE TABLE registry_values AS
+	SELECT kiln_encode('reg_value', '{"a": 1, "b": "x"}'::jsonb) AS v, 'reg_value#' || :'hash' AS called;
+PREPARE registry_read AS SELECT v, kiln_get(v, 'b') FROM registry_values;
+EXECUTE registry_read;
+-- name, name and hash, or the hash alone; the hash decides, and a name beside it has to agree
+SELECT registry_error(format('SELECT kiln_encode(%L, ''{"a": 1, "b": "x"}''::jsonb)', c)) AS error FROM unnest(ARRAY[
+	'reg_value', '"reg_value"', ' reg_value ', 'reg_value#' || :'hash', '#' || :'hash', '"reg_value"#' || :'hash',
+	'reg_other#' || :'hash', 'reg_value#0123456789abcdef', '#0123456789ABCDEF', 'reg_nosuch']) AS c;
+SELECT kiln_forget('reg_value');
+SELECT v FROM registry_values;
+EXECUTE registry_read;
+SELECT registry_error('SELECT kiln_get(v, ''b'') FROM registry_values') AS error;
+SELECT kiln_register('reg_value(a i32,b string)') = :'hash' AS same;
+EXECUTE registry_read;
+ALTER SERVER kiln_:hash OPTIONS (SET definition 'reg_value(b string,a i32)');
+SELECT v FROM registry_values;
+SELECT registry_error('SELECT kiln_get(v, ''b'') FROM registry_values') AS error;
+SELECT registry_error($$SELECT kiln_encode('reg_value(a i32,b string)', '{"a": 1, "b": "x"}'::jsonb)$$) AS error;
+ALTER SERVER kiln_:hash OPTIONS (SET definition 'reg_value(a i32,b string)');
+EXECUTE registry_read;
+-- registering in the middle of a query that reads
+SELECT kiln_get(v, 'a'), kiln_register('reg_middle(a i32)') IS NOT NULL AS registered, kiln_get(v, 'b') FROM registry_values;
+SELECT kiln_forget('reg_middle'), kiln_forget('reg_value');
+DEALLOCATE registry_read;
+DROP TABLE registry_values;
+-- a default given as text is kept as the bytes that it means
+SELECT kiln_register($$reg_default(a f64='1.5',d date='2020-01-01',n numeric='1.50')$$) IS NOT NULL AS registered;
+SELECT definition FROM registry_seen WHERE name = 'reg_default';
+SELECT kiln_forget('reg_default');
+
+--
 -- Look-ups do not depend on search_path (case 46)
 --
 SET search_path = '';

@@ -240,30 +240,33 @@ kiln_field_int8(const KilnField *field, bool *isnull)
 	cannot_cast(field, "bigint");
 }
 
+/* A smaller integer, by way of int8, whose range it is tested against. */
+static int64
+field_small_integer(const KilnField *field, int64 least, int64 most, const char *sql_type, bool *isnull)
+{
+	NumberForm	form = number_form(field);
+	int64		v;
+
+	if (form == NUMBER_NONE && (field->type == NULL || field->type->kind != KILN_JSON))
+		kiln_report_cast(field->type, sql_type);
+	if (form == NUMBER_UNSIGNED && load_unsigned(field) > (uint64) most)
+		out_of_range(sql_type);
+	v = DatumGetInt64(kiln_field_int8(field, isnull));
+	if (v < least || v > most)
+		out_of_range(sql_type);
+	return v;
+}
+
 Datum
 kiln_field_int4(const KilnField *field, bool *isnull)
 {
-	int64		v;
-
-	if (number_form(field) == NUMBER_NONE && (field->type == NULL || field->type->kind != KILN_JSON))
-		cannot_cast(field, "integer");
-	v = DatumGetInt64(kiln_field_int8(field, isnull));
-	if (v < PG_INT32_MIN || v > PG_INT32_MAX)
-		out_of_range("integer");
-	return Int32GetDatum((int32) v);
+	return Int32GetDatum((int32) field_small_integer(field, PG_INT32_MIN, PG_INT32_MAX, "integer", isnull));
 }
 
 Datum
 kiln_field_int2(const KilnField *field, bool *isnull)
 {
-	int64		v;
-
-	if (number_form(field) == NUMBER_NONE && (field->type == NULL || field->type->kind != KILN_JSON))
-		cannot_cast(field, "smallint");
-	v = DatumGetInt64(kiln_field_int8(field, isnull));
-	if (v < PG_INT16_MIN || v > PG_INT16_MAX)
-		out_of_range("smallint");
-	return Int16GetDatum((int16) v);
+	return Int16GetDatum((int16) field_small_integer(field, PG_INT16_MIN, PG_INT16_MAX, "smallint", isnull));
 }
 
 Datum

@@ -324,7 +324,7 @@ EXECUTE registry_read;
 ALTER SERVER kiln_:hash OPTIONS (SET definition 'reg_value(b string,a i32)');
 SELECT v FROM registry_values;
 SELECT registry_error('SELECT kiln_get(v, ''b'') FROM registry_values') AS error;
-SELECT registry_error($$SELECT kiln_encode('reg_value(a i32,b string)', '{"a": 1, "b": "x"}'::jsonb)$$) AS error;
+SELECT left(registry_error($$SELECT kiln_encode('reg_value(a i32,b string)', '{"a": 1, "b": "x"}'::jsonb)$$), 5) AS error;
 ALTER SERVER kiln_:hash OPTIONS (SET definition 'reg_value(a i32,b string)');
 EXECUTE registry_read;
 -- registering in the middle of a query that reads

@@ -91,7 +91,11 @@ extern "C" {
 	X(TYPE, "value is of a wrong type") \
 	X(SIZE, "value is too large") \
 	X(MEMORY, "out of memory") \
-	X(SOURCE, "value could not be read from its source")
+	X(SOURCE, "value could not be read from its source") \
+	/* a value that can't be converted from one definition to another (FORMAT 8) */ \
+	X(REMOVED, "field is not in the new definition") \
+	X(CONVERT, "type does not convert to that of the new definition") \
+	X(LABEL, "enum label is not in the new definition")
 
 typedef enum kiln_code
 {
@@ -726,6 +730,32 @@ void		kiln_binding_free(kiln_binding *binding);
  * leaves it out.
  */
 bool		kiln_binding_encode(const kiln_binding *binding, const void *object, bool check, kiln_writer *writer, kiln_error *error);
+
+/* ------------------------------------------------------------------ evolution (FORMAT 8) */
+
+/*
+ * How payloads of one type become payloads of another, field by field name: numbers widen, enums keep their labels, T
+ * becomes T?, what is added is absent or takes its default. Worked out once for a pair of types; it points into both, which
+ * must outlive it. It has scratch memory of its own: one run at a time.
+ */
+typedef struct kiln_evolution kiln_evolution;
+
+/*
+ * Work out the conversion. What can't work whatever a value holds fails here: a field that is removed, unless
+ * drop_removed is set (KILN_E_REMOVED), an added one that is neither optional nor has a default (KILN_E_MISSING), a type that does not widen to the
+ * other (KILN_E_CONVERT). error->path then has field names only. kiln_evolution_free() gives the memory back.
+ */
+bool		kiln_evolution_compile(const kiln_type *from, const kiln_type *to, bool drop_removed,
+								   const kiln_allocator *allocator, kiln_evolution **evolution, kiln_error *error);
+void		kiln_evolution_free(kiln_evolution *evolution);
+
+/*
+ * Append the converted payload. The source is read held: nothing outside payload[0 .. n) is touched whatever it holds, and a valid payload gives a
+ * valid one. KILN_E_NULL: absent where the new type needs a value; KILN_E_LABEL: an enum label that it lacks. On failure the writer
+ * is back where it was. poll as in kiln_held.
+ */
+bool		kiln_evolution_run(kiln_evolution *evolution, const uint8_t *payload, size_t n, void (*poll) (void),
+							   kiln_writer *writer, kiln_error *error);
 
 /* ------------------------------------------------------------------ tensor directories (FORMAT 4) */
 

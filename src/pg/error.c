@@ -35,6 +35,8 @@ sqlstate_of(const kiln_error *error, KilnErrorPlace place)
 			return ERRCODE_DUPLICATE_COLUMN;
 		case KILN_E_DEFAULT:
 		case KILN_E_PATH_STEP:
+		case KILN_E_REMOVED:
+		case KILN_E_CONVERT:
 			return ERRCODE_DATATYPE_MISMATCH;
 		case KILN_E_LIMIT:
 		case KILN_E_SIZE:

@@ -229,9 +229,9 @@ syntax_fault(KilnParser *parser, const char *wanted)
 
 	if (lex->token_start == NULL || lex->token_start >= parser->text + parser->length)
 		return kiln_source_fail(parser->error, ERRCODE_INVALID_TEXT_REPRESENTATION,
-								"the JSON text ends too early (expected %s)", wanted);
+								"the text ends too early (expected %s)", wanted);
 	return kiln_source_fail(parser->error, ERRCODE_INVALID_TEXT_REPRESENTATION,
-							"expected %s at byte %zu of the JSON text, found \"%s\"", wanted,
+							"expected %s at byte %zu of the text, found \"%s\"", wanted,
 							(size_t) (lex->token_start - parser->text),
 							kiln_clip(lex->token_start, parser->text + parser->length - lex->token_start, clip));
 }
@@ -240,6 +240,9 @@ syntax_fault(KilnParser *parser, const char *wanted)
 static bool
 token_fault(KilnParser *parser, JsonParseErrorType fault)
 {
+	const char *at = parser->lex->token_start;
+	char		clip[KILN_CLIP];
+
 	switch (fault)
 	{
 		case JSON_ESCAPING_INVALID:
@@ -249,7 +252,10 @@ token_fault(KilnParser *parser, JsonParseErrorType fault)
 			return kiln_source_fail(parser->error, ERRCODE_INVALID_TEXT_REPRESENTATION,
 									"a control character stands unescaped in a JSON string");
 		default:
-			return syntax_fault(parser, "JSON");
+			return kiln_source_fail(parser->error, ERRCODE_INVALID_TEXT_REPRESENTATION,
+									"malformed JSON at byte %zu of the text: \"%s\"",
+									(size_t) (at - parser->text),
+									kiln_clip(at, parser->text + parser->length - at, clip));
 	}
 }
 

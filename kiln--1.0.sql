@@ -400,6 +400,21 @@ CREATE CAST (kiln AS jsonb) WITH FUNCTION kiln_to_jsonb(kiln);
 COMMENT ON CAST (kiln AS jsonb) IS 'jsonb of a whole value';
 
 ------------------------------------------------------------------------
+-- containment: the planner sees through it to the cast, and so to a GIN index on it
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_contains(value kiln, query jsonb) RETURNS boolean
+	LANGUAGE SQL IMMUTABLE STRICT PARALLEL SAFE
+	RETURN value::jsonb OPERATOR(pg_catalog.@>) query;
+COMMENT ON FUNCTION kiln_contains(value kiln, query jsonb) IS 'implementation of @> operator';
+
+CREATE OPERATOR @> (
+	LEFTARG = kiln, RIGHTARG = jsonb, FUNCTION = kiln_contains,
+	RESTRICT = matchingsel, JOIN = matchingjoinsel
+);
+COMMENT ON OPERATOR @>(kiln, jsonb) IS 'does the value as jsonb contain this?';
+
+------------------------------------------------------------------------
 -- encoding
 ------------------------------------------------------------------------
 
@@ -583,6 +598,259 @@ CREATE OPERATOR CLASS kiln_ops DEFAULT FOR TYPE kiln USING hash AS
 	FUNCTION 1 kiln_hash_value(kiln),
 	FUNCTION 2 kiln_hash_value_extended(kiln, bigint);
 COMMENT ON OPERATOR CLASS kiln_ops USING hash IS 'equality of values';
+
+------------------------------------------------------------------------
+-- tensors
+------------------------------------------------------------------------
+
+-- from arrays
+
+CREATE FUNCTION kiln_tensor(elements anyarray, name text DEFAULT '', dtype text DEFAULT NULL) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_tensor_from_array' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor(elements anyarray, name text, dtype text) IS 'tensor from an array';
+
+-- parts
+
+CREATE FUNCTION kiln_at(value kiln) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'kiln_at_scalar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_at(value kiln) IS 'the element of a tensor without dimensions';
+
+CREATE FUNCTION kiln_at(value kiln, i bigint) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'kiln_at_position' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_at(value kiln, i bigint) IS 'element of a tensor, counted from 1';
+
+CREATE FUNCTION kiln_at(value kiln, VARIADIC positions bigint[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'kiln_at_positions' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_at(value kiln, VARIADIC positions bigint[]) IS 'element of a tensor, positions counted from 1';
+
+CREATE FUNCTION kiln_at(value kiln, name text) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'kiln_at_named_scalar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_at(value kiln, name text) IS 'the element of a named tensor without dimensions';
+
+CREATE FUNCTION kiln_at(value kiln, name text, i bigint) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'kiln_at_named_position' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_at(value kiln, name text, i bigint) IS 'element of a named tensor, counted from 1';
+
+CREATE FUNCTION kiln_at(value kiln, name text, VARIADIC positions bigint[]) RETURNS double precision
+	AS 'MODULE_PATHNAME', 'kiln_at_named_positions' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_at(value kiln, name text, VARIADIC positions bigint[]) IS 'element of a named tensor, positions counted from 1';
+
+CREATE FUNCTION kiln_values(value kiln) RETURNS SETOF double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
+COMMENT ON FUNCTION kiln_values(value kiln) IS 'elements of a tensor, in row-major order';
+
+CREATE FUNCTION kiln_values(value kiln, name text) RETURNS SETOF double precision
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 1000;
+COMMENT ON FUNCTION kiln_values(value kiln, name text) IS 'elements of a named tensor, in row-major order';
+
+-- to arrays
+
+CREATE FUNCTION kiln_to_array(value kiln) RETURNS double precision[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_array(value kiln) IS 'tensor as an array of its shape';
+
+CREATE FUNCTION kiln_to_array(value kiln, name text) RETURNS double precision[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_array(value kiln, name text) IS 'named tensor as an array of its shape';
+
+CREATE FUNCTION kiln_to_bool_array(kiln) RETURNS boolean[]
+	AS 'MODULE_PATHNAME', 'kiln_to_array_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_bool_array(kiln) IS 'cast of tensors and lists to boolean[]';
+CREATE CAST (kiln AS boolean[]) WITH FUNCTION kiln_to_bool_array(kiln);
+COMMENT ON CAST (kiln AS boolean[]) IS 'boolean[] of a tensor or list';
+
+CREATE FUNCTION kiln_to_int2_array(kiln) RETURNS smallint[]
+	AS 'MODULE_PATHNAME', 'kiln_to_array_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_int2_array(kiln) IS 'cast of tensors and lists to smallint[]';
+CREATE CAST (kiln AS smallint[]) WITH FUNCTION kiln_to_int2_array(kiln);
+COMMENT ON CAST (kiln AS smallint[]) IS 'smallint[] of a tensor or list';
+
+CREATE FUNCTION kiln_to_int4_array(kiln) RETURNS integer[]
+	AS 'MODULE_PATHNAME', 'kiln_to_array_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_int4_array(kiln) IS 'cast of tensors and lists to integer[]';
+CREATE CAST (kiln AS integer[]) WITH FUNCTION kiln_to_int4_array(kiln);
+COMMENT ON CAST (kiln AS integer[]) IS 'integer[] of a tensor or list';
+
+CREATE FUNCTION kiln_to_int8_array(kiln) RETURNS bigint[]
+	AS 'MODULE_PATHNAME', 'kiln_to_array_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_int8_array(kiln) IS 'cast of tensors and lists to bigint[]';
+CREATE CAST (kiln AS bigint[]) WITH FUNCTION kiln_to_int8_array(kiln);
+COMMENT ON CAST (kiln AS bigint[]) IS 'bigint[] of a tensor or list';
+
+CREATE FUNCTION kiln_to_float4_array(kiln) RETURNS real[]
+	AS 'MODULE_PATHNAME', 'kiln_to_array_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_float4_array(kiln) IS 'cast of tensors and lists to real[]';
+CREATE CAST (kiln AS real[]) WITH FUNCTION kiln_to_float4_array(kiln);
+COMMENT ON CAST (kiln AS real[]) IS 'real[] of a tensor or list';
+
+CREATE FUNCTION kiln_to_float8_array(kiln) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'kiln_to_array_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_float8_array(kiln) IS 'cast of tensors and lists to double precision[]';
+CREATE CAST (kiln AS double precision[]) WITH FUNCTION kiln_to_float8_array(kiln);
+COMMENT ON CAST (kiln AS double precision[]) IS 'double precision[] of a tensor or list';
+
+CREATE FUNCTION kiln_to_numeric_array(kiln) RETURNS numeric[]
+	AS 'MODULE_PATHNAME', 'kiln_to_array_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_numeric_array(kiln) IS 'cast of tensors and lists to numeric[]';
+CREATE CAST (kiln AS numeric[]) WITH FUNCTION kiln_to_numeric_array(kiln);
+COMMENT ON CAST (kiln AS numeric[]) IS 'numeric[] of a tensor or list';
+
+-- shape
+
+CREATE FUNCTION kiln_shape(value kiln) RETURNS bigint[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_shape(value kiln) IS 'dimensions of a tensor';
+
+CREATE FUNCTION kiln_shape(value kiln, name text) RETURNS bigint[]
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_shape(value kiln, name text) IS 'dimensions of a named tensor';
+
+CREATE FUNCTION kiln_ndim(value kiln) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_ndim(value kiln) IS 'number of dimensions of a tensor';
+
+CREATE FUNCTION kiln_ndim(value kiln, name text) RETURNS integer
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_ndim(value kiln, name text) IS 'number of dimensions of a named tensor';
+
+CREATE FUNCTION kiln_dtype(value kiln) RETURNS text
+	AS 'MODULE_PATHNAME', 'kiln_dtype_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_dtype(value kiln) IS 'dtype of a tensor';
+
+CREATE FUNCTION kiln_dtype(value kiln, name text) RETURNS text
+	AS 'MODULE_PATHNAME', 'kiln_dtype_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_dtype(value kiln, name text) IS 'dtype of a named tensor';
+
+CREATE FUNCTION kiln_tensors(value kiln, OUT name text, OUT dtype text, OUT shape bigint[], OUT bytes bigint) RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION kiln_tensors(value kiln) IS 'tensors of a directory: name, dtype, shape and bytes of the elements';
+
+-- aggregates over rows of numbers
+
+CREATE FUNCTION kiln_tensor_agg_bool(internal, boolean) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_bool(internal, boolean) IS 'transition of kiln_tensor_agg(boolean)';
+
+CREATE FUNCTION kiln_tensor_agg_int2(internal, smallint) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_int2(internal, smallint) IS 'transition of kiln_tensor_agg(smallint)';
+
+CREATE FUNCTION kiln_tensor_agg_int4(internal, integer) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_int4(internal, integer) IS 'transition of kiln_tensor_agg(integer)';
+
+CREATE FUNCTION kiln_tensor_agg_int8(internal, bigint) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_int8(internal, bigint) IS 'transition of kiln_tensor_agg(bigint)';
+
+CREATE FUNCTION kiln_tensor_agg_float4(internal, real) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_float4(internal, real) IS 'transition of kiln_tensor_agg(real)';
+
+CREATE FUNCTION kiln_tensor_agg_float8(internal, double precision) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_float8(internal, double precision) IS 'transition of kiln_tensor_agg(double precision)';
+
+CREATE FUNCTION kiln_tensor_agg_numeric(internal, numeric) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_numeric(internal, numeric) IS 'transition of kiln_tensor_agg(numeric)';
+
+CREATE FUNCTION kiln_tensor_agg_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_final(internal) IS 'final function of kiln_tensor_agg';
+
+CREATE FUNCTION kiln_tensor_agg_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_combine(internal, internal) IS 'combine function of kiln_tensor_agg';
+
+CREATE FUNCTION kiln_tensor_agg_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_serialize(internal) IS 'serialization of kiln_tensor_agg';
+
+CREATE FUNCTION kiln_tensor_agg_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor_agg_deserialize(bytea, internal) IS 'deserialization of kiln_tensor_agg';
+
+CREATE AGGREGATE kiln_tensor_agg(boolean) (
+	SFUNC = kiln_tensor_agg_bool, STYPE = internal, SSPACE = 128, FINALFUNC = kiln_tensor_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_tensor_agg_combine, SERIALFUNC = kiln_tensor_agg_serialize, DESERIALFUNC = kiln_tensor_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(boolean) IS 'values of the rows as a tensor';
+
+CREATE AGGREGATE kiln_tensor_agg(smallint) (
+	SFUNC = kiln_tensor_agg_int2, STYPE = internal, SSPACE = 128, FINALFUNC = kiln_tensor_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_tensor_agg_combine, SERIALFUNC = kiln_tensor_agg_serialize, DESERIALFUNC = kiln_tensor_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(smallint) IS 'values of the rows as a tensor';
+
+CREATE AGGREGATE kiln_tensor_agg(integer) (
+	SFUNC = kiln_tensor_agg_int4, STYPE = internal, SSPACE = 128, FINALFUNC = kiln_tensor_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_tensor_agg_combine, SERIALFUNC = kiln_tensor_agg_serialize, DESERIALFUNC = kiln_tensor_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(integer) IS 'values of the rows as a tensor';
+
+CREATE AGGREGATE kiln_tensor_agg(bigint) (
+	SFUNC = kiln_tensor_agg_int8, STYPE = internal, SSPACE = 128, FINALFUNC = kiln_tensor_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_tensor_agg_combine, SERIALFUNC = kiln_tensor_agg_serialize, DESERIALFUNC = kiln_tensor_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(bigint) IS 'values of the rows as a tensor';
+
+CREATE AGGREGATE kiln_tensor_agg(real) (
+	SFUNC = kiln_tensor_agg_float4, STYPE = internal, SSPACE = 128, FINALFUNC = kiln_tensor_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_tensor_agg_combine, SERIALFUNC = kiln_tensor_agg_serialize, DESERIALFUNC = kiln_tensor_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(real) IS 'values of the rows as a tensor';
+
+CREATE AGGREGATE kiln_tensor_agg(double precision) (
+	SFUNC = kiln_tensor_agg_float8, STYPE = internal, SSPACE = 128, FINALFUNC = kiln_tensor_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_tensor_agg_combine, SERIALFUNC = kiln_tensor_agg_serialize, DESERIALFUNC = kiln_tensor_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(double precision) IS 'values of the rows as a tensor';
+
+CREATE AGGREGATE kiln_tensor_agg(numeric) (
+	SFUNC = kiln_tensor_agg_numeric, STYPE = internal, SSPACE = 128, FINALFUNC = kiln_tensor_agg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_tensor_agg_combine, SERIALFUNC = kiln_tensor_agg_serialize, DESERIALFUNC = kiln_tensor_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(numeric) IS 'values of the rows as a tensor';
+
+------------------------------------------------------------------------
+-- whole values as rows
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_to_record(value kiln) RETURNS record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_record(value kiln) IS 'struct as a row of the columns listed after AS';
+
+CREATE FUNCTION kiln_populate_record(base anyelement, value kiln) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_populate_record(base anyelement, value kiln) IS 'struct as a row of the type of the first argument, which also gives what the struct lacks';
+
+CREATE FUNCTION kiln_each(v kiln, OUT key text, OUT value kiln) RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_each(v kiln) IS 'keys and values of a struct, dict or tensor directory';
+
+CREATE FUNCTION kiln_each_text(v kiln, OUT key text, OUT value text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_each_text(v kiln) IS 'keys and values of a struct, dict or tensor directory, values as text';
+
+CREATE FUNCTION kiln_keys(value kiln) RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_keys(value kiln) IS 'keys of a struct, dict or tensor directory';
+
+CREATE FUNCTION kiln_unnest(value kiln) RETURNS SETOF kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_unnest(value kiln) IS 'elements of a list';
+
+CREATE FUNCTION kiln_typeof(value kiln, path text) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_typeof(value kiln, path text) IS 'type that the definition of a value has at a path';
 
 ------------------------------------------------------------------------
 -- what a value says of itself

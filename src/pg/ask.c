@@ -162,19 +162,10 @@ kiln_intern(PG_FUNCTION_ARGS)
 
 	if (frame.kind != KILN_FRAME_INLINE)
 		PG_RETURN_POINTER(varlena);
-	switch (kiln_registry_find(frame.hash, &schema))
-	{
-		case KILN_LOOKUP_MISSING:
-			PG_RETURN_POINTER(varlena);
-		case KILN_LOOKUP_FOUND:
-			if (schema->codec->text_length == frame.text_length &&
-				memcmp(schema->codec->text, frame.text, frame.text_length) == 0)
-				PG_RETURN_POINTER(kiln_make_frame(schema, frame.payload, frame.payload_length));
-			break;
-		case KILN_LOOKUP_LIES:
-			break;
-	}
-	kiln_report_collision(frame.hash);
+	schema = kiln_schema_interned(kiln_schema_inline(frame.text, frame.text_length));
+	if (!schema->registered)
+		PG_RETURN_POINTER(varlena);
+	PG_RETURN_POINTER(kiln_make_frame(schema, frame.payload, frame.payload_length));
 }
 
 /* kiln_portable(kiln): a registered value in inline form, so that its text carries the definition; any other as it is. */

@@ -115,20 +115,10 @@ coerce_inline(struct varlena *varlena, const kiln_frame *frame, int32 typmod, No
 		kiln_name_typmod(root->name, root->name_length) != typmod)
 		return wrong_definition(schema, typmod, escontext);
 
-	switch (kiln_registry_find(schema->hash, &registered))
-	{
-		case KILN_LOOKUP_MISSING:
-			return varlena;
-		case KILN_LOOKUP_FOUND:
-			if (registered->codec->text_length == schema->codec->text_length &&
-				memcmp(registered->codec->text, schema->codec->text, schema->codec->text_length) == 0)
-				return kiln_make_frame(registered, frame->payload, frame->payload_length);
-			break;
-		case KILN_LOOKUP_LIES:
-			break;
-	}
-	kiln_report_collision(schema->hash);
-	return NULL;
+	registered = kiln_schema_interned(schema);
+	if (!registered->registered)
+		return varlena;
+	return kiln_make_frame(registered, frame->payload, frame->payload_length);
 }
 
 /*

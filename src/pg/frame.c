@@ -217,7 +217,6 @@ static KilnSchema *
 admit_definition(const kiln_frame *frame)
 {
 	KilnSchema *schema;
-	KilnSchema *registered;
 	kiln_error	error;
 
 	schema = kiln_schema_admit(frame->text, frame->text_length, &error);
@@ -226,19 +225,7 @@ admit_definition(const kiln_frame *frame)
 		error.offset = KILN_INLINE_HEAD + (error.code == KILN_E_NOT_CANONICAL ? 0 : error.offset);
 		kiln_report(&error, KILN_IN_BINARY, NULL);
 	}
-	switch (kiln_registry_find(schema->hash, &registered))
-	{
-		case KILN_LOOKUP_FOUND:
-			if (registered->codec->text_length == frame->text_length &&
-				memcmp(registered->codec->text, frame->text, frame->text_length) == 0)
-				break;
-			/* FALLTHROUGH */
-		case KILN_LOOKUP_LIES:
-			kiln_report_collision(schema->hash);
-			break;
-		case KILN_LOOKUP_MISSING:
-			break;
-	}
+	(void) kiln_schema_interned(schema);
 	return schema;
 }
 

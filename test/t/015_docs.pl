@@ -1,0 +1,98 @@
+# What the documents show is what the server says: every sql block of README.md and docs/*.md is run, and the text block
+# right behind it has to be its output, as psql prints it. A block's document is one session in a database of its own.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use KilnTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $root = "$FindBin::RealBin/../..";
+my $node = start_node('main');
+
+# The blocks of a document: [line, statements, expected output or undef].
+sub blocks
+{
+	my ($file) = @_;
+	my (@found, $kind, @lines, $start);
+
+	open my $in, '<:encoding(UTF-8)', $file or die "$file: $!";
+	while (my $line = <$in>)
+	{
+		if (!defined $kind && $line =~ /^```(\w*)\s*$/)
+		{
+			($kind, $start, @lines) = ($1, $.);
+		}
+		elsif (defined $kind && $line =~ /^```\s*$/)
+		{
+			my $text = join '', @lines;
+			push @found, [ $start, $text, undef ] if $kind eq 'sql';
+			if ($kind eq 'text' && @found && !defined $found[-1][2])
+			{
+				$found[-1][2] = $text;
+			}
+			undef $kind;
+		}
+		elsif (defined $kind)
+		{
+			push @lines, $line;
+		}
+	}
+	return @found;
+}
+
+# psql's output without the blanks that it leaves at line ends, and without empty lines at the end.
+sub tidy
+{
+	my ($text) = @_;
+
+	$text =~ s/[ \t]+$//mg;
+	$text =~ s/\n+\z//;
+	return $text;
+}
+
+my $tried = 0;
+for my $file ("$root/README.md", sort glob("$root/docs/*.md"))
+{
+	my ($name) = $file =~ m{([^/]+)\.md$};
+	my @blocks = blocks($file) or next;
+	my $database = "docs_\L$name";
+	my $script = '';
+
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$script .= "SET client_min_messages = warning;\n";
+	$script .= "\\echo \@\@block $_\n$blocks[$_][1]\n" for 0 .. $#blocks;
+	my ($out, $err) = ('', '');
+	IPC::Run::run(
+		[ 'psql', '-X', '-q', '--no-psqlrc', '-v', 'VERBOSITY=default', '-d', $node->connstr($database), '-f', '-' ],
+		'<', \do { my $utf8 = $script; utf8::encode($utf8); $utf8 },
+		'>&', \$out);
+	utf8::decode($out);
+	my %said;
+	while ($out =~ /^\@\@block (\d+)\n(.*?)(?=^\@\@block |\z)/msg)
+	{
+		$said{$1} = $2;
+	}
+	for my $i (0 .. $#blocks)
+	{
+		my ($line, undef, $expected) = @{ $blocks[$i] };
+		my $got = tidy($said{$i} // '(nothing)');
+
+		$got =~ s/^psql:<stdin>:\d+: //mg;
+		$tried++;
+		if (defined $expected)
+		{
+			is($got, tidy($expected), "$name.md, line $line: says what it shows");
+		}
+		else
+		{
+			unlike($got, qr/^(ERROR|FATAL|PANIC)/m, "$name.md, line $line: runs");
+		}
+	}
+}
+cmp_ok($tried, '>', 10, "$tried blocks tried");
+
+done_testing();

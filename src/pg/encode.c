@@ -99,41 +99,14 @@ encode_state(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/*
- * A definition given in full is interned: if the same text is registered, that is meant. Another text under its hash
- * would make its values look like that one's, so it is refused.
- */
-static KilnSchema *
-intern_schema(KilnSchema *schema)
-{
-	KilnSchema *registered;
-
-	if (schema->registered)
-		return schema;
-	switch (kiln_registry_find(schema->hash, &registered))
-	{
-		case KILN_LOOKUP_MISSING:
-			return schema;
-		case KILN_LOOKUP_FOUND:
-			if (registered->codec->text_length == schema->codec->text_length &&
-				memcmp(registered->codec->text, schema->codec->text, schema->codec->text_length) == 0)
-				return registered;
-			break;
-		case KILN_LOOKUP_LIES:
-			break;
-	}
-	kiln_report_collision(schema->hash);
-	return NULL;
-}
-
-/* Find out what the schema argument means, anew. */
+/* Find out what the schema argument means, anew. A definition given in full that is registered is that one. */
 static void
 resolve_schema(EncodeState *state, Datum argument, const char *bytes, size_t n)
 {
 	uint64		generation = kiln_registry_generation;
 	size_t		length;
 	const char *text = kiln_text_datum_to_utf8(argument, &length);
-	KilnSchema *schema = intern_schema(kiln_schema_resolve(text, length, NULL));
+	KilnSchema *schema = kiln_schema_interned(kiln_schema_resolve(text, length, NULL));
 
 	if (schema != state->schema)
 	{

@@ -12,7 +12,7 @@ use Test::More;
 
 my $publisher = start_node('publisher', "wal_level = logical\n", allows_streaming => 'logical');
 my $subscriber = start_node('subscriber', "wal_retrieve_retry_interval = 200ms\n", allows_streaming => 'logical');
-my $from = $publisher->connstr('postgres');
+my $from = $publisher->connstr . ' dbname=postgres';
 
 $publisher->safe_psql('postgres', "CREATE EXTENSION kiln; SELECT kiln_register('$EVENT_1')");
 $subscriber->safe_psql('postgres', 'CREATE EXTENSION kiln');

@@ -19,7 +19,7 @@ autovacuum = off
 jit = off
 SETTINGS
 
-# Numbers of every kind, none of them in order, many of them more than once.
+# Numbers of every kind, none of them in order, many of them more than once. 0 and -0 are equal but not the same, hence float8send.
 $node->safe_psql('postgres', <<"SQL");
 CREATE EXTENSION kiln;
 CREATE UNLOGGED TABLE samples AS
@@ -47,12 +47,12 @@ for my $name (qw(parallel serial))
 {
 	is($node->safe_psql('postgres', "SELECT kiln_shape(v) FROM $name"), "{$rows}", "$name: all rows");
 	$node->safe_psql('postgres',
-		"$serial; INSERT INTO made SELECT '$name', kiln_tensor_agg(x ORDER BY x) FROM $name, unnest(kiln_to_array(v)) x");
+		"$serial; INSERT INTO made SELECT '$name', kiln_tensor_agg(x ORDER BY x, float8send(x)) FROM $name, unnest(kiln_to_array(v)) x");
 }
 is($node->safe_psql('postgres', q{SELECT a.v = b.v FROM made a, made b WHERE a.name = 'parallel' AND b.name = 'serial'}), 't',
 	'the same multiset of numbers');
 is( $node->safe_psql('postgres', q{
-		SELECT (SELECT kiln_tensor_agg(x ORDER BY x) FROM samples) = v FROM made WHERE name = 'parallel'}), 't',
+		SELECT (SELECT kiln_tensor_agg(x ORDER BY x, float8send(x)) FROM samples) = v FROM made WHERE name = 'parallel'}), 't',
 	'and it is that of the table');
 
 # In order.

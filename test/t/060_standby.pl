@@ -30,14 +30,24 @@ isnt($status, 0, 'kiln_register of a new one is refused');
 like($error, qr/25006/, 'as any writing on a standby is');
 is($standby->safe_psql('postgres', 'SELECT 1'), 1, 'the standby goes on');
 
-# In one session on the standby: a definition that comes, is used, and goes.
-my $frame = $primary->safe_psql('postgres', q{
+# In one session on the standby: a definition that comes, is used, goes, and comes again.
+my $session = open_session($standby);
+my $ask = "SELECT kiln_get(v, 'a') FROM others;\n\\echo done\n";
+
+$primary->safe_psql('postgres', q{
 	SELECT kiln_register('other(a i8)');
 	CREATE TABLE others (v kiln);
-	INSERT INTO others VALUES ('{"$kiln": "other", "a": 5}');
-	SELECT count(*) FROM others});
+	INSERT INTO others VALUES ('{"$kiln": "other", "a": 5}')});
 $primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
-is($standby->safe_psql('postgres', q{SELECT kiln_get(v, 'a') FROM others}), 5, 'a definition registered later is there');
+is(ask_session($session, $ask, qr/done\n/), "5\ndone\n", 'a definition registered later is there');
+$primary->safe_psql('postgres', "SELECT kiln_forget('other')");
+$primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
+ask_session($session, "\\set VERBOSITY verbose\n$ask", qr/done\n/);
+like($session->{err}, qr/42704/, 'one that was dropped is missing, also to a session that has used it');
+$primary->safe_psql('postgres', "SELECT kiln_register('other(a i8)')");
+$primary->wait_for_catchup($standby, 'replay', $primary->lsn('write'));
+is(ask_session($session, $ask, qr/done\n/), "5\ndone\n", 'and is back once registered again');
+close_session($session);
 
 # Reading takes no transaction ID on the primary either.
 is($primary->safe_psql('postgres', "BEGIN; SELECT kiln_register('other(a i8)') = '' ; SELECT pg_current_xact_id_if_assigned() IS NULL; COMMIT"),

@@ -5,7 +5,6 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use IPC::Run qw(start pump finish timeout);
 use KilnTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -17,33 +16,19 @@ $node->safe_psql('postgres', 'CREATE EXTENSION kiln');
 
 # ---- two sessions, one definition
 
-my @psql = ('psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'));
-my $give_up = timeout(60);
-
-# Starts a session, and waits for what it prints.
-sub session
-{
-	my ($sql, $until) = @_;
-	my %session = (in => $sql, out => '', err => '');
-
-	$session{run} = start(\@psql, '<', \$session{in}, '>', \$session{out}, '2>', \$session{err}, $give_up);
-	pump($session{run}) until $session{out} =~ $until || $session{err} ne '';
-	return \%session;
-}
-
 for my $end (qw(COMMIT ROLLBACK))
 {
 	my $definition = 'race_' . lc($end) . '(a i32,b string)';
-	my $first = session("BEGIN;\nSELECT kiln_register('$definition');\n\\echo one\n", qr/one\n/);
-	my $second = session("\\echo begun\nSELECT kiln_register('$definition');\n\\echo two\n", qr/begun\n/);
+	my ($first, $second) = map { open_session($node) } 1, 2;
 
-	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation IS NULL OR NOT granted"),
+	ask_session($first, "BEGIN;\nSELECT kiln_register('$definition');\n\\echo one\n", qr/one\n/);
+	ask_session($second, "\\echo begun\nSELECT kiln_register('$definition');\n\\echo two\n", qr/begun\n/);
+
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted"),
 		"$end: the second session waits for the first");
 	unlike($second->{out}, qr/two/, 'it has not gone on');
-	$first->{in} .= "$end;\n\\q\n";
-	finish($first->{run});
-	$second->{in} .= "\\q\n";
-	finish($second->{run});
+	close_session($first, "$end;");
+	close_session($second);
 
 	my ($one) = $first->{out} =~ /^([0-9a-f]{16})$/m;
 	my ($two) = $second->{out} =~ /^([0-9a-f]{16})$/m;

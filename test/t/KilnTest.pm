@@ -6,10 +6,11 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use Test::More;
 
-our @EXPORT = qw(start_node new_node fill_database fingerprint $EVENT_1 $EVENT_2);
+our @EXPORT = qw(start_node new_node fill_database fingerprint open_session ask_session close_session $EVENT_1 $EVENT_2);
 
 # Two versions of one schema.
 our $EVENT_1 = q{event(id i64,name string,score f64?)};
@@ -35,6 +36,38 @@ sub new_node
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C' ], %options);
 	$node->append_conf('postgresql.conf', "max_connections = 50\n" . ($settings // ''));
 	return $node;
+}
+
+# A psql session that stays open. ask_session gives it SQL, which ends with an \echo, and waits until that shows; an error does not
+# keep it from showing. out and err hold what came since the last question.
+sub open_session
+{
+	my ($node) = @_;
+	my %session = (in => '', out => '', err => '');
+
+	$session{run} = IPC::Run::start([ 'psql', '-X', '-q', '-A', '-t', '-d', $node->connstr . ' dbname=postgres' ],
+		'<', \$session{in}, '>', \$session{out}, '2>', \$session{err}, IPC::Run::timeout(120));
+	return \%session;
+}
+
+sub ask_session
+{
+	my ($session, $sql, $until) = @_;
+
+	$session->{out} = $session->{err} = '';
+	$session->{in} .= $sql;
+	IPC::Run::pump($session->{run}) until $session->{out} =~ $until;
+	IPC::Run::pump_nb($session->{run});		# what stderr still holds was written before
+	return $session->{out};
+}
+
+sub close_session
+{
+	my ($session, $sql) = @_;
+
+	$session->{in} .= ($sql // '') . "\n\\q\n";
+	IPC::Run::finish($session->{run});
+	return;
 }
 
 # Everything a user hangs on a kiln column, in a schema that sorts before public. Domains and functions are restored

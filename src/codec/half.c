@@ -1,9 +1,9 @@
 /*
  * The two 16-bit floats of tensors: IEEE binary16 (f16) and bfloat16 (bf16).
  *
- * Both are a sign, an exponent and a fraction, so one pair of conversions serves them. Widening is exact. Narrowing
- * takes a double and rounds it once, to nearest, ties to even; what is too large becomes an infinity, and the caller says
- * whether that may be.
+ * Both are a sign, an exponent and a fraction, so one pair of conversions serves them. Widening is exact.
+ * Narrowing takes a double and rounds it once, to nearest, ties to even; what is too large becomes an infinity,
+ * and the caller says whether that may be.
  */
 #include "internal.h"
 

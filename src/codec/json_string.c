@@ -1,8 +1,8 @@
 /*
  * Strings of JSON text: what stands between the quotes, with its escapes resolved to UTF-8.
  *
- * JSON escapes a code point as one or two UTF-16 units, so a string never grows: six bytes become at most three, twelve
- * become four. Whether the bytes outside the escapes are UTF-8 is not asked here.
+ * JSON escapes a code point as one or two UTF-16 units, so a string never grows: six bytes become at most three,
+ * twelve become four. Whether the bytes outside the escapes are UTF-8 is not asked here.
  */
 #include "internal.h"
 

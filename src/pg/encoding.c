@@ -1,9 +1,9 @@
 /*
  * Text encodings: UTF-8 inside, the server's encoding at the edge.
  *
- * Text comes in whole and is converted whole. Text goes out in two ways: values that must be what they say raise 22P05 for
- * a character that the encoding lacks, JSON and messages write it as \uXXXX. In SQL_ASCII nothing is converted, and what
- * comes in has to be UTF-8.
+ * Text comes in whole and is converted whole. Text goes out in two ways: values that must be what they say raise
+ * 22P05 for a character that the encoding lacks, JSON and messages write it as \uXXXX. In SQL_ASCII nothing is
+ * converted, and what comes in has to be UTF-8.
  */
 #include "kiln_text.h"
 
@@ -120,7 +120,8 @@ append_escaped(StringInfo buf, const char *p)
 }
 
 /*
- * Bytes of the longest part of at most CHUNK bytes that ends with a whole character; stops in front of what is no UTF-8.
+ * Bytes of the longest part of at most CHUNK bytes that ends with a whole character; stops in front of what is no
+ * UTF-8.
  */
 static int
 whole_characters(const char *p, const char *end)
@@ -139,8 +140,8 @@ whole_characters(const char *p, const char *end)
 }
 
 /*
- * Append UTF-8 text in the server's encoding. Characters that it lacks are escaped, bytes that are no UTF-8 (in messages about just that)
- * become question marks.
+ * Append UTF-8 text in the server's encoding. Characters that it lacks are escaped, bytes that are no UTF-8 (in
+ * messages about just that) become question marks.
  */
 static void
 append_for_server(StringInfo buf, const char *text, size_t length)

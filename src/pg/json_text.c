@@ -1,8 +1,9 @@
 /*
  * JSON text: lexed once, into a tape of nodes.
  *
- * The tokens are core's (json_lex, which is told not to unescape: it would do so into the server's encoding, and raise for
- * what that lacks). The grammar is a loop over a stack of levels, so that depth costs neither stack nor surprise.
+ * The tokens are core's (json_lex, which is told not to unescape: it would do so into the server's encoding, and
+ * raise for what that lacks). The grammar is a loop over a stack of levels, so that depth costs neither stack nor
+ * surprise.
  *
  * A list starts as FLAT, which counts its scalars and keeps none. Only when a container turns up among them does it
  * become a LIST, and those that went before get their nodes after all. Strings are unescaped by whoever uses them.
@@ -216,7 +217,8 @@ kiln_json_string(const KilnJsonValue *value, MemoryContext context, const char *
 		return true;
 	copy = MemoryContextAllocHuge(context, value->length);
 	*text = copy;
-	return escape_fault(kiln_json_unescape((const uint8_t *) value->text, value->length, (uint8_t *) copy, length), error);
+	return escape_fault(kiln_json_unescape((const uint8_t *) value->text, value->length, (uint8_t *) copy, length),
+						error);
 }
 
 /* ------------------------------------------------------------------ grammar */

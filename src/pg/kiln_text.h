@@ -11,8 +11,8 @@
  *   text_out.c       frames to text
  *   tensor_text.c    tensor directories from and to text
  *
- * All text in here is UTF-8; it comes in converted and goes out converted, whole. What can fail because of its input fills a
- * kiln_error and returns false.
+ * All text in here is UTF-8; it comes in converted and goes out converted, whole. What can fail because of its
+ * input fills a kiln_error and returns false.
  */
 #ifndef KILN_TEXT_H
 #define KILN_TEXT_H
@@ -25,7 +25,8 @@
 #define KILN_JSON_LEVELS	200
 
 /*
- * Levels of the text of a kiln value: a json field may use up its own 200 below the levels of the definition and the envelope.
+ * Levels of the text of a kiln value: a json field may use up its own 200 below the levels of the definition and
+ * the envelope.
  */
 #define KILN_TEXT_LEVELS	(KILN_JSON_LEVELS + KILN_MAX_DEPTH + 2)
 
@@ -43,8 +44,8 @@ typedef enum KilnNodeKind
 } KilnNodeKind;
 
 /*
- * One value of a text. What a container holds stands right behind it, up to node number next. So a long list of numbers
- * costs one node, and a key, a nested container or a scalar beside one costs 16 bytes.
+ * One value of a text. What a container holds stands right behind it, up to node number next. So a long list of
+ * numbers costs one node, and a key, a nested container or a scalar beside one costs 16 bytes.
  */
 typedef struct KilnJsonNode
 {
@@ -74,7 +75,10 @@ typedef struct KilnJsonValue
 	const KilnJsonNode *node;	/* containers */
 } KilnJsonValue;
 
-/* Lex a text that nests at most levels deep into a tape, in CurrentMemoryContext. Strings are not unescaped or checked yet. */
+/*
+ * Lex a text that nests at most levels deep into a tape, in CurrentMemoryContext. Strings are not unescaped or
+ * checked yet.
+ */
 extern bool kiln_json_parse(KilnJsonText *json, const char *text, size_t length, int levels, kiln_error *error);
 
 /* Is it JSON that jsonb would take? White space around it is let pass. *kind, if not NULL, gets that of the whole. */
@@ -121,8 +125,9 @@ typedef struct KilnListCursor
 } KilnListCursor;
 
 /*
- * A tape as the encoder's source. Definitions don't recur, so at any time at most one value of each depth is being encoded:
- * what a struct, list or dict needs meanwhile is kept by its type's depth, and used again by the next of that depth.
+ * A tape as the encoder's source. Definitions don't recur, so at any time at most one value of each depth is being
+ * encoded: what a struct, list or dict needs meanwhile is kept by its type's depth, and used again by the next of
+ * that depth.
  */
 typedef struct KilnJsonSource
 {
@@ -169,13 +174,14 @@ extern bool kiln_decimal_parse(const char *text, size_t length, KilnDecimal *dec
 extern bool kiln_decimal_fits_numeric(const KilnDecimal *decimal);
 
 /*
- * Decimal text into a number. kind or dtype says which; text is a JSON number or, for floats and numeric, one of the words of FORMAT
- * 5. The spelling of numeric may lead into text or is allocated in context.
+ * Decimal text into a number. kind or dtype says which; text is a JSON number or, for floats and numeric, one of
+ * the words of FORMAT 5. The spelling of numeric may lead into text or is allocated in context.
  */
 extern bool kiln_integer_in(uint8_t kind, const char *text, size_t length, kiln_scalar *value, kiln_error *error);
 extern bool kiln_f32_in(const char *text, size_t length, bool words, float *value, kiln_error *error);
 extern bool kiln_f64_in(const char *text, size_t length, bool words, double *value, kiln_error *error);
-extern bool kiln_half_in(uint8_t dtype, const char *text, size_t length, bool words, uint16_t *value, kiln_error *error);
+extern bool kiln_half_in(uint8_t dtype, const char *text, size_t length, bool words, uint16_t *value,
+						 kiln_error *error);
 extern bool kiln_numeric_in(const char *text, size_t length, bool words, MemoryContext context,
 							const char **spelling, size_t *spelling_length, kiln_error *error);
 
@@ -190,8 +196,8 @@ extern bool kiln_date_in(const char *text, size_t length, int64_t *days, kiln_er
 extern bool kiln_timestamp_in(const char *text, size_t length, bool zone, int64_t *microseconds, kiln_error *error);
 
 /*
- * base64 of RFC 4648: padded, no line breaks, unused bits zero. kiln_base64_length() gives the bytes that text of that length and padding
- * stands for, or false; kiln_base64_decode() writes exactly those.
+ * base64 of RFC 4648: padded, no line breaks, unused bits zero. kiln_base64_length() gives the bytes that text of
+ * that length and padding stands for, or false; kiln_base64_decode() writes exactly those.
  */
 extern bool kiln_base64_length(const char *text, size_t length, size_t *bytes);
 extern bool kiln_base64_decode(const char *text, size_t length, uint8_t *out);
@@ -225,8 +231,8 @@ typedef enum KilnPrintFault
 } KilnPrintFault;
 
 /*
- * The longest JSON that is printed: escapes for the server's encoding may make it three times as long, and that has to fit
- * into a buffer as well.
+ * The longest JSON that is printed: escapes for the server's encoding may make it three times as long, and that
+ * has to fit into a buffer as well.
  */
 #define KILN_PRINT_MAX	(MaxAllocSize / 3)
 

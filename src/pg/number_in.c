@@ -1,9 +1,9 @@
 /*
  * Decimal text into numbers (docs/FORMAT.md, section 5).
  *
- * A number is taken apart once, and no double ever stands between a decimal and what is made of it: an integer is exact or
- * refused, a float is rounded once from the decimal itself, a numeric is spelled out with its scale. Exponents are only
- * counted, never expanded before it is known that the result is short enough.
+ * A number is taken apart once, and no double ever stands between a decimal and what is made of it: an integer is
+ * exact or refused, a float is rounded once from the decimal itself, a numeric is spelled out with its scale.
+ * Exponents are only counted, never expanded before it is known that the result is short enough.
  */
 #include "kiln_text.h"
 
@@ -279,8 +279,8 @@ nan_bits(const char *text, size_t length, int digits, uint64 *bits)
 }
 
 /*
- * The words of a float of that many hex digits, whose infinity has these bits and whose fraction that many. False if the
- * text is none of them.
+ * The words of a float of that many hex digits, whose infinity has these bits and whose fraction that many. False
+ * if the text is none of them.
  */
 static bool
 float_word(const char *text, size_t length, int digits, uint64 infinity, int fraction_bits, uint64 *bits)
@@ -365,8 +365,8 @@ side_of(const KilnDecimal *decimal, double rounded)
 }
 
 /*
- * A 16-bit float is rounded from the nearest double. That is one rounding too many only if this double lies exactly between
- * two halves, which shows in that its neighbours round apart: then the decimal itself decides.
+ * A 16-bit float is rounded from the nearest double. That is one rounding too many only if this double lies
+ * exactly between two halves, which shows in that its neighbours round apart: then the decimal itself decides.
  */
 bool
 kiln_half_in(uint8_t dtype, const char *text, size_t length, bool words, uint16_t *value, kiln_error *error)

@@ -1,9 +1,10 @@
 /*
  * A payload as JSON (docs/FORMAT.md, section 5): a visitor of the codec's walk that writes UTF-8.
  *
- * Nothing raises in here, so that text output can fall back to base64: a string that is no UTF-8 or a date out of range (a value
- * read under a definition that is not its own) and a text that grows too long only set a fault. All that is written first
- * asks for room, so that the buffer never comes near the size at which growing it is an error.
+ * Nothing raises in here, so that text output can fall back to base64: a string that is no UTF-8 or a date out of
+ * range (a value read under a definition that is not its own) and a text that grows too long only set a fault. All
+ * that is written first asks for room, so that the buffer never comes near the size at which growing it is an
+ * error.
  */
 #include "kiln_text.h"
 

@@ -1,7 +1,8 @@
 /*
  * Scalars that text gives as strings: uuid, bytes, dates and timestamps (docs/FORMAT.md, section 5); and base64.
  *
- * Dates and timestamps have one grammar, that of core's jsonb forms. Nothing here asks DateStyle, TimeZone or the clock.
+ * Dates and timestamps have one grammar, that of core's jsonb forms. Nothing here asks DateStyle, TimeZone or the
+ * clock.
  */
 #include "kiln_text.h"
 

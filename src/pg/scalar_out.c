@@ -50,9 +50,9 @@ kiln_print_f32(float v, char *out)
 }
 
 /*
- * Digits of a 16-bit float: the fewest that lie strictly between the points half-way to its neighbours, and of those
- * the nearest. Five digits always do, so trying is quick. On return digits holds them without a point, and the value is
- * d.ddd × 10^exponent.
+ * Digits of a 16-bit float: the fewest that lie strictly between the points half-way to its neighbours, and of
+ * those the nearest. Five digits always do, so trying is quick. On return digits holds them without a point, and
+ * the value is d.ddd × 10^exponent.
  */
 static int
 half_digits(double value, double low, double high, char *digits, int *exponent)

@@ -1,9 +1,9 @@
 /*
  * JSON text as the encoder's source.
  *
- * A node of the source is a scalar's span (pointer, and word = length << 4 | kind) or a container's node in the tape
- * (pointer, and word = kind). The encoder asks in the order of the definition; the text may have its keys in any. Keys in
- * the definition's order, the usual case, are recognised by a comparison; others are looked up.
+ * A node of the source is a scalar's span (pointer, and word = length << 4 | kind) or a container's node in the
+ * tape (pointer, and word = kind). The encoder asks in the order of the definition; the text may have its keys in
+ * any. Keys in the definition's order, the usual case, are recognised by a comparison; others are looked up.
  */
 #include "kiln_text.h"
 
@@ -135,7 +135,8 @@ unknown_key(const kiln_type *type, const char *key, size_t length, kiln_error *e
 
 	kiln_clip(key, length, clip);
 	if (near)
-		return kiln_source_fail(error, ERRCODE_UNDEFINED_COLUMN, "unknown key \"%s\"; perhaps you meant \"%s\"", clip, near);
+		return kiln_source_fail(error, ERRCODE_UNDEFINED_COLUMN,
+								"unknown key \"%s\"; perhaps you meant \"%s\"", clip, near);
 	return kiln_source_fail(error, ERRCODE_UNDEFINED_COLUMN, "unknown key \"%s\"", clip);
 }
 
@@ -158,7 +159,8 @@ is_name(const kiln_field *field, const char *key, size_t length)
  * Position of the field that a key names, as far as expected tells, else by a look-up; -1 with *error filled.
  */
 static int
-field_of_key(KilnJsonSource *source, const kiln_type *type, const KilnJsonValue *key, uint32 expected, kiln_error *error)
+field_of_key(KilnJsonSource *source, const kiln_type *type, const KilnJsonValue *key, uint32 expected,
+			 kiln_error *error)
 {
 	const char *text;
 	size_t		length;
@@ -183,8 +185,8 @@ field_of_key(KilnJsonSource *source, const kiln_type *type, const KilnJsonValue 
 }
 
 /*
- * Is each field there, or can do without? Asked here, where the path is still that of the struct; the encoder would name the
- * place that the field does not have.
+ * Is each field there, or can do without? Asked here, where the path is still that of the struct; the encoder
+ * would name the place that the field does not have.
  */
 static bool
 nothing_missing(const kiln_type *type, const uint32 *slots, kiln_error *error)

@@ -1,8 +1,10 @@
 /*
- * Tensor directories as text: {"name": {"dtype": …, "shape": …, "data" or "base64": …}, …} (docs/FORMAT.md, section 5).
+ * Tensor directories as text: {"name": {"dtype": …, "shape": …, "data" or "base64": …}, …} (docs/FORMAT.md,
+ * section 5).
  *
- * A directory is laid out before any data is read: how many elements the text has is known from the tape, and has to be the
- * shape's product, so that nothing is allocated on a shape's word alone. The data is then read straight into its place.
+ * A directory is laid out before any data is read: how many elements the text has is known from the tape, and has
+ * to be the shape's product, so that nothing is allocated on a shape's word alone. The data is then read straight
+ * into its place.
  */
 #include "kiln_text.h"
 

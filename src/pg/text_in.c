@@ -1,8 +1,8 @@
 /*
  * Text input: the forms of FORMAT 5 into a frame.
  *
- * The outermost object is looked through for $kiln, which may stand anywhere in it, and what $kiln says decides how the
- * rest is read. A text without it is JSON for the column's schema, or for nobody in particular.
+ * The outermost object is looked through for $kiln, which may stand anywhere in it, and what $kiln says decides
+ * how the rest is read. A text without it is JSON for the column's schema, or for nobody in particular.
  *
  * The tape and all that goes with it live in a context of their own; frames are built in the caller's. Errors are
  * reported there too, since a soft error is kept in the context in which it is met.
@@ -205,8 +205,8 @@ envelope_key(KilnEnvelope *envelope, const char *key, size_t length)
 }
 
 /*
- * Look through the outermost object. *repeated gets a key of the envelope that stands there twice, if one does: an error
- * if there is a $kiln.
+ * Look through the outermost object. *repeated gets a key of the envelope that stands there twice, if one does: an
+ * error if there is a $kiln.
  */
 static bool
 find_envelope(KilnTextIn *in, uint32 *repeated, kiln_error *error)
@@ -308,7 +308,8 @@ hash_of_name(const KilnTextIn *in, uint64 *hash)
 }
 
 /*
- * The unverified form: kept as it comes, but if its definition is registered by now and it is valid, it is a registered value.
+ * The unverified form: kept as it comes, but if its definition is registered by now and it is valid, it is a
+ * registered value.
  */
 static struct varlena *
 unverified(KilnTextIn *in)
@@ -335,7 +336,8 @@ unverified(KilnTextIn *in)
 		return report(in, &error);
 	frame = writer.start + VARHDRSZ;
 	if (kiln_registry_find(hash, &schema) == KILN_LOOKUP_FOUND &&
-		kiln_validate(schema->root, frame + KILN_HASH_HEAD, writer.pos - frame - KILN_HASH_HEAD, &kiln_pg_json_check, NULL))
+		kiln_validate(schema->root, frame + KILN_HASH_HEAD, writer.pos - frame - KILN_HASH_HEAD,
+					  &kiln_pg_json_check, NULL))
 		frame[0] = KILN_FRAME_REGISTERED;
 	return kiln_builder_finish(&writer);
 }

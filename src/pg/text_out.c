@@ -1,8 +1,8 @@
 /*
  * Text output: a frame as the forms of FORMAT 5.
  *
- * Whatever is wrong with a value, it prints: without its definition, under one that is not its own, or when its JSON would
- * be too long, the text starts again as base64. A frame is held so short that this always fits.
+ * Whatever is wrong with a value, it prints: without its definition, under one that is not its own, or when its
+ * JSON would be too long, the text starts again as base64. A frame is held so short that this always fits.
  */
 #include "kiln_text.h"
 

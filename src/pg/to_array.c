@@ -221,7 +221,7 @@ not_rectangular(uint32_t count, int wanted)
 	ereport(ERROR,
 			(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 			 errmsg("kiln list cannot become an array: nested lists must have matching lengths"),
-			 errdetail("A list of %u elements stands beside one of %d.", count, wanted)));
+			 errdetail("Their lengths are %d and %u.", wanted, count)));
 	pg_unreachable();
 }
 

@@ -329,7 +329,7 @@ choose_input(KilnTarget *target)
 	uint8		kind = target->type->kind;
 	Oid			function;
 
-	if (get_typtype(target->sql_type) == TYPTYPE_PSEUDO)
+	if (target->sql_type != UNKNOWNOID && get_typtype(target->sql_type) == TYPTYPE_PSEUDO)
 		return false;
 	if (kiln_is_kiln_type(target->sql_type))
 	{
@@ -351,6 +351,9 @@ choose(KilnTarget *target)
 {
 	Oid			element_type = get_element_type(target->sql_type);
 
+	/* these two are arrays of a shape of their own */
+	if (target->sql_type == INT2VECTOROID || target->sql_type == OIDVECTOROID)
+		element_type = InvalidOid;
 	if (OidIsValid(element_type))
 	{
 		if (target->type->kind != KILN_LIST)
@@ -396,6 +399,27 @@ kiln_target_make(const kiln_type *type, Oid sql_type, int32 typmod, MemoryContex
 
 /* ------------------------------------------------------------------ one field */
 
+/* A tensor as an array of its shape; of a directory, the only one. */
+static Datum
+tensor_array(const KilnField *field, Oid array_type, bool *isnull)
+{
+	Oid			element_type = get_element_type(array_type);
+	KilnTensorReader reader;
+	Datum		directory;
+	ArrayType  *array;
+
+	if (kiln_dtype_of_type(element_type) == 0)
+		kiln_report_cast(NULL, format_type_be(array_type));
+	directory = kiln_tensor_field_kiln(field, isnull);
+	if (*isnull)
+		return (Datum) 0;
+	kiln_tensor_open(&reader, directory, field->path->count > 0 ? field->path->steps[0].name : NULL,
+					 field->path->count > 0 ? field->path->steps[0].length : 0);
+	array = kiln_tensor_array(&reader, element_type);
+	kiln_tensor_close(&reader);
+	return PointerGetDatum(array);
+}
+
 /* A tensor directory, or a tensor of one, as an SQL value. */
 static Datum
 tensor_datum(const KilnField *field, Oid type, int32 typmod, bool *isnull)
@@ -415,6 +439,8 @@ tensor_datum(const KilnField *field, Oid type, int32 typmod, bool *isnull)
 		if (!*isnull)
 			value = PointerGetDatum(kiln_coerce_frame((struct varlena *) DatumGetPointer(value), typmod, NULL));
 	}
+	else if (OidIsValid(get_element_type(base)))
+		value = tensor_array(field, base, isnull);
 	else
 		kiln_report_cast(NULL, format_type_be(type));
 	if (base != type)

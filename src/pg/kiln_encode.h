@@ -131,7 +131,10 @@ extern bool kiln_document_scalar(const KilnConvert *convert, Datum value, kiln_s
 /* Make a source that encodes composites into type, a STRUCT. All of it lives in context. */
 extern KilnRecordSource *kiln_record_source(const kiln_type *type, Oid kiln_oid, MemoryContext context);
 
-/* The node to hand to kiln_encode() for one composite datum. */
+/* The same for values of any SQL type into any type that is not OPTIONAL; NULL if there is no such conversion. */
+extern KilnRecordSource *kiln_datum_source(const kiln_type *type, Oid sql_type, Oid kiln_oid, MemoryContext context);
+
+/* The node to hand to kiln_encode() for one datum, a composite or of the type the source was made for. */
 extern kiln_node kiln_record_node(KilnRecordSource *source, Datum record);
 
 /* ------------------------------------------------------------------ source_jsonb.c */

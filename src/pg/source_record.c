@@ -392,7 +392,7 @@ source_poll(void)
 /* ------------------------------------------------------------------ making a source */
 
 KilnRecordSource *
-kiln_record_source(const kiln_type *type, Oid kiln_oid, MemoryContext context)
+kiln_datum_source(const kiln_type *type, Oid sql_type, Oid kiln_oid, MemoryContext context)
 {
 	MemoryContext before = MemoryContextSwitchTo(context);
 	KilnRecordSource *source = palloc0(sizeof(KilnRecordSource));
@@ -408,9 +408,19 @@ kiln_record_source(const kiln_type *type, Oid kiln_oid, MemoryContext context)
 	source->source.self = source;
 	source->source.json = &kiln_pg_json_check;
 	source->kiln_oid = kiln_oid;
-	if (!kiln_convert_compile(source, RECORDOID, type, &source->root))
-		elog(ERROR, "record source for a kiln type that is no struct");
+	if (!kiln_convert_compile(source, sql_type, type, &source->root))
+		source = NULL;
 	MemoryContextSwitchTo(before);
+	return source;
+}
+
+KilnRecordSource *
+kiln_record_source(const kiln_type *type, Oid kiln_oid, MemoryContext context)
+{
+	KilnRecordSource *source = kiln_datum_source(type, RECORDOID, kiln_oid, context);
+
+	if (source == NULL)
+		elog(ERROR, "record source for a kiln type that is no struct");
 	return source;
 }
 

@@ -20,7 +20,7 @@ static char *
 registered_name(const KilnSchema *schema, size_t *length)
 {
 	char	   *quoted = kiln_schema_quoted_name(schema);
-	char	   *name = psprintf("%s#%016" INT64_MODIFIER "x", quoted, schema->hash);
+	char	   *name = psprintf("%s#%016llx", quoted, (unsigned long long) schema->hash);
 
 	pfree(quoted);
 	*length = strlen(name);
@@ -84,7 +84,7 @@ print_hash(StringInfo buf, bool unverified, const kiln_frame *frame)
 {
 	char		name[32];
 
-	snprintf(name, sizeof name, "#%016" INT64_MODIFIER "x", frame->hash);
+	snprintf(name, sizeof name, "#%016llx", (unsigned long long) frame->hash);
 	start_again(buf, buf->len, name, strlen(name), unverified, frame);
 }
 

@@ -34,6 +34,16 @@ SELECT (kiln_populate_record(NULL::message, m)).id FROM messages ORDER BY n;
 SELECT bool_and(kiln_populate_record(NULL::message, m) IS NOT DISTINCT FROM jsonb_populate_record(NULL::message, m::jsonb)) AS as_jsonb,
 	bool_and(kiln_encode('wh_message', kiln_populate_record(NULL::message, m)) = m) AS round_trip
 FROM messages;
+-- bytes and all, whatever is absent and however long strings are; and stored and compared as any other row
+CREATE TYPE plain AS (a bool, gone int, i int2, s text, x int4, t text, f float4, id int8, d float8);
+ALTER TYPE plain DROP ATTRIBUTE gone;
+CREATE TABLE plain_rows AS SELECT n, (n % 2 = 0, nullif(n % 3, 0), repeat('s', n), nullif(-n % 5, 0), CASE WHEN n % 7 > 0 THEN repeat('é', n % 150) END,
+	n / 3.0::real, nullif(n * 10000000000, 0), CASE WHEN n % 2 > 0 THEN n / 7.0 END)::plain AS r FROM generate_series(0, 300) AS n;
+CREATE TABLE plain_copies AS SELECT n, kiln_populate_record(NULL::plain,
+	kiln_encode('(a bool,i i16?,s string,x i32?,t string?,f f32,skip i8[]?,id i64?,d f64?)', r)) AS r FROM plain_rows;
+SELECT count(*), bool_and(a.r *= b.r) AS image, bool_and(a.r = b.r) AS equal, bool_and(hash_record(a.r) = hash_record(b.r)) AS hash,
+	sum(pg_column_size(a.r) - pg_column_size(b.r)) AS size, min(array_length(regexp_split_to_array((b.r).t, ''), 1)) AS short, max(length((b.r).t)) AS long
+FROM plain_rows AS a JOIN plain_copies AS b USING (n);
 -- or of columns listed in the query, in any order; a column that the struct does not have is NULL
 SELECT n, r.* FROM messages, kiln_to_record(m) AS r(t text, id numeric(20,1), nothing int, a bool, x smallint) ORDER BY n;
 SELECT count(*), sum(id - 9007199254740993) FROM messages, kiln_to_record(m) AS r(id bigint);

@@ -24,6 +24,13 @@ typedef struct KilnTarget KilnTarget;
 typedef struct KilnArrayTarget KilnArrayTarget;
 typedef struct KilnRowTarget KilnRowTarget;
 
+/* Conversions that are one load: the kind is the SQL type's own. */
+typedef enum KilnDirect
+{
+	KILN_DIRECT_NONE, KILN_DIRECT_BOOL, KILN_DIRECT_INT2, KILN_DIRECT_INT4, KILN_DIRECT_INT8, KILN_DIRECT_FLOAT4,
+	KILN_DIRECT_FLOAT8, KILN_DIRECT_TEXT
+} KilnDirect;
+
 /*
  * One place of a definition and the SQL type that it becomes. run converts a value that is present; it sets *isnull (false before) where
  * a json value has nothing to give.
@@ -32,6 +39,7 @@ struct KilnTarget
 {
 	Datum		(*run) (KilnTarget *target, const KilnField *field, bool *isnull);
 	Datum		(*scalar) (const KilnField *field, bool *isnull);	/* what run rests on, for most */
+	KilnDirect	direct;			/* instead of run, which is set all the same */
 	const kiln_type *type;		/* never OPTIONAL */
 	Oid			sql_type;		/* domains resolved */
 	int32		typmod;
@@ -52,10 +60,32 @@ struct KilnTarget
  */
 extern KilnTarget *kiln_target_make(const kiln_type *type, Oid sql_type, int32 typmod, MemoryContext context);
 
+/* A string as text, in a server whose encoding is UTF-8. */
+extern Datum kiln_field_utf8_text(const KilnField *field);
+
 /* Convert a value that is present. *isnull: false before. */
 static inline Datum
 kiln_target_run(KilnTarget *target, const KilnField *field, bool *isnull)
 {
+	switch (target->direct)
+	{
+		case KILN_DIRECT_BOOL:
+			return BoolGetDatum(*kiln_field_fixed(field, 1) != 0);
+		case KILN_DIRECT_INT2:
+			return Int16GetDatum((int16) kiln_load_u16(kiln_field_fixed(field, 2)));
+		case KILN_DIRECT_INT4:
+			return Int32GetDatum((int32) kiln_load_u32(kiln_field_fixed(field, 4)));
+		case KILN_DIRECT_INT8:
+			return Int64GetDatum((int64) kiln_load_u64(kiln_field_fixed(field, 8)));
+		case KILN_DIRECT_FLOAT4:
+			return Float4GetDatum(kiln_load_f32(kiln_field_fixed(field, 4)));
+		case KILN_DIRECT_FLOAT8:
+			return Float8GetDatum(kiln_load_f64(kiln_field_fixed(field, 8)));
+		case KILN_DIRECT_TEXT:
+			return kiln_field_utf8_text(field);
+		case KILN_DIRECT_NONE:
+			break;
+	}
 	return target->run(target, field, isnull);
 }
 
@@ -95,6 +125,13 @@ kiln_field_pass(KilnField *field, const kiln_type *type)
 {
 	if (type->width != 0)
 		field->at += Min((size_t) type->width, (size_t) (field->end - field->at));
+	else if (type->kind == KILN_STRING)
+	{
+		uint32_t	length;
+		const uint8_t *content = kiln_field_span(field, &length);
+
+		field->at = content + length;
+	}
 	else
 		kiln_field_pass_slow(field, type);
 }

@@ -60,6 +60,22 @@ kiln_field_pass_slow(KilnField *field, const kiln_type *type)
 
 /* ------------------------------------------------------------------ scalars */
 
+Datum
+kiln_field_utf8_text(const KilnField *field)
+{
+	uint32_t	length;
+	const uint8_t *content = kiln_field_span(field, &length);
+	text	   *result;
+	bool		nul;
+
+	if (unlikely(kiln_utf8_prefix(content, length, &nul) < length))
+		return kiln_utf8_to_text_datum(content, length);	/* which says what is wrong */
+	result = palloc(VARHDRSZ + (Size) length);
+	SET_VARSIZE(result, VARHDRSZ + (Size) length);
+	memcpy(VARDATA(result), content, length);
+	return PointerGetDatum(result);
+}
+
 static Datum
 run_scalar(KilnTarget *target, const KilnField *field, bool *isnull)
 {
@@ -283,6 +299,31 @@ choose_plain(KilnTarget *target)
 	return false;
 }
 
+/* One load, where a plain conversion is no more than that. */
+static KilnDirect
+direct_conversion(uint8 kind, Oid sql_type)
+{
+	switch (kind)
+	{
+		case KILN_BOOL:
+			return sql_type == BOOLOID ? KILN_DIRECT_BOOL : KILN_DIRECT_NONE;
+		case KILN_I16:
+			return sql_type == INT2OID ? KILN_DIRECT_INT2 : KILN_DIRECT_NONE;
+		case KILN_I32:
+			return sql_type == INT4OID ? KILN_DIRECT_INT4 : KILN_DIRECT_NONE;
+		case KILN_I64:
+			return sql_type == INT8OID ? KILN_DIRECT_INT8 : KILN_DIRECT_NONE;
+		case KILN_F32:
+			return sql_type == FLOAT4OID ? KILN_DIRECT_FLOAT4 : KILN_DIRECT_NONE;
+		case KILN_F64:
+			return sql_type == FLOAT8OID ? KILN_DIRECT_FLOAT8 : KILN_DIRECT_NONE;
+		case KILN_STRING:
+			return sql_type == TEXTOID && GetDatabaseEncoding() == PG_UTF8 ? KILN_DIRECT_TEXT : KILN_DIRECT_NONE;
+		default:
+			return KILN_DIRECT_NONE;
+	}
+}
+
 /* What a type modifier, or the lack of a function in field.c, asks for beyond that. */
 static void
 choose_fitted(KilnTarget *target)
@@ -372,7 +413,8 @@ choose(KilnTarget *target)
 	}
 	if (!scalar_converts(target->type, target->sql_type))
 		return false;
-	(void) choose_plain(target);
+	if (choose_plain(target))
+		target->direct = direct_conversion(target->type->kind, target->sql_type);
 	choose_fitted(target);
 	return target->run != NULL || choose_input(target);
 }

@@ -5,6 +5,9 @@
  * a base row says what to keep there, as for jsonb_populate_record. Fields that no column asks for are passed over, those
  * behind the last one wanted are not looked at. So a row costs one walk over the struct and one call for each column.
  *
+ * Where every column is a load or a string, in the order of the fields, the tuple is written as the struct is read, without
+ * values in between. Its header is that of a row of NULLs which core made: what a header holds is the server's affair.
+ *
  * A named row type may change between two rows (ALTER TYPE): its identifier in the type cache tells, and the columns
  * are worked out again.
  */
@@ -39,6 +42,10 @@ struct KilnRowTarget
 	TupleDesc	columns;
 	RowStep    *steps;
 	uint32		step_count;
+	bool		in_one_pass;	/* rows can be written as the struct is read */
+	bool		any_text;
+	HeapTupleHeader header;		/* what they begin with: t_hoff bytes, no column present */
+	uint32		room;			/* bytes that they take at most, but for the strings' content */
 	KilnTarget **empty;			/* by column: the domain that NULL is checked against, or NULL */
 	bool		any_empty;
 	Datum	   *values;			/* of the row at hand */
@@ -121,6 +128,54 @@ column_without_field(KilnRowTarget *target, int column)
 	target->empty[column] = domain;
 }
 
+/* What columns hold that the value has nothing for. */
+static void
+start_row(KilnRowTarget *target, HeapTupleHeader base)
+{
+	HeapTupleData tuple;
+
+	if (base == NULL)
+	{
+		memset(target->nulls, true, target->columns->natts * sizeof(bool));
+		memset(target->values, 0, target->columns->natts * sizeof(Datum));
+		return;
+	}
+	tuple.t_len = HeapTupleHeaderGetDatumLength(base);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = InvalidOid;
+	tuple.t_data = base;
+	heap_deform_tuple(&tuple, target->columns, target->values, target->nulls);
+}
+
+/*
+ * Can a tuple be written in the order of the fields? Sets the room it takes.
+ */
+static void
+work_out_pass(KilnRowTarget *target)
+{
+	int			last = -1;
+
+	target->in_one_pass = !target->any_empty && target->step_count > 0;
+	target->any_text = false;
+	start_row(target, NULL);
+	target->header = heap_form_tuple(target->columns, target->values, target->nulls)->t_data;
+	target->header->t_infomask &= ~(HEAP_HASNULL | HEAP_HASVARWIDTH);
+	target->room = target->header->t_hoff;
+	for (uint32 i = 0; i < target->step_count; i++)
+	{
+		const RowStep *step = &target->steps[i];
+		bool		text = step->target->direct == KILN_DIRECT_TEXT;
+
+		if (step->target->direct == KILN_DIRECT_NONE || step->column <= last ||
+			(i > 0 && step->to == target->steps[i - 1].to) ||
+			(text && TupleDescAttr(target->columns, step->column)->attstorage == TYPSTORAGE_PLAIN))
+			target->in_one_pass = false;
+		last = step->column;
+		target->any_text |= text;
+		target->room += 2 * sizeof(Datum);	/* of a number with its padding, or of a string's header with its */
+	}
+}
+
 static void
 work_out_columns(KilnRowTarget *target)
 {
@@ -173,6 +228,7 @@ work_out_columns(KilnRowTarget *target)
 	}
 	for (int i = 0; i < natts; i++)
 		target->any_empty |= target->empty[i] != NULL;
+	work_out_pass(target);
 	MemoryContextSwitchTo(before);
 	target->identifier = target->entry ? target->entry->tupDesc_identifier : 1;
 }
@@ -203,25 +259,6 @@ columns_refresh(KilnRowTarget *target)
 	if (target->entry)
 		(void) lookup_type_cache(target->row_type, TYPECACHE_TUPDESC);
 	work_out_columns(target);
-}
-
-/* What columns hold that the value has nothing for. */
-static void
-start_row(KilnRowTarget *target, HeapTupleHeader base)
-{
-	HeapTupleData tuple;
-
-	if (base == NULL)
-	{
-		memset(target->nulls, true, target->columns->natts * sizeof(bool));
-		memset(target->values, 0, target->columns->natts * sizeof(Datum));
-		return;
-	}
-	tuple.t_len = HeapTupleHeaderGetDatumLength(base);
-	ItemPointerSetInvalid(&tuple.t_self);
-	tuple.t_tableOid = InvalidOid;
-	tuple.t_data = base;
-	heap_deform_tuple(&tuple, target->columns, target->values, target->nulls);
 }
 
 static inline void
@@ -266,6 +303,126 @@ check_nulls(KilnRowTarget *target, Form_pg_attribute *column)
 		}
 }
 
+/* ------------------------------------------------------------------ a row in one pass */
+
+/* Values longer than this may hold much that no column wants, and go the other way, which takes room for what they do. */
+#define ONE_PASS_LIMIT	8192
+
+/* Zeros up to the next multiple of a power of two. */
+static inline char *
+pad_to(char *p, uintptr_t alignment)
+{
+	while ((uintptr_t) p & (alignment - 1))
+		*p++ = '\0';
+	return p;
+}
+
+#define PUT_NUMBER(type, value) \
+	do { \
+		p = pad_to(p, sizeof(type)); \
+		*(type *) p = (value); \
+		p += sizeof(type); \
+	} while (0)
+
+/* A string as a varlena, with a short header if it fits, as heap_form_tuple() would have it. end: of the room. */
+static char *
+put_text(char *p, const char *end, const KilnField *field)
+{
+	uint32_t	length;
+	const uint8_t *content = kiln_field_span(field, &length);
+	bool		nul;
+
+	if (unlikely(kiln_utf8_prefix(content, length, &nul) < length))
+		(void) kiln_utf8_to_text_datum(content, length);	/* which says what is wrong */
+	if (unlikely(length + sizeof(Datum) > (size_t) (end - p)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("damaged value of type kiln: %s", kiln_error_text(KILN_E_LENGTH))));
+	if (length + VARHDRSZ_SHORT <= VARATT_SHORT_MAX)
+	{
+		SET_VARSIZE_SHORT(p, length + VARHDRSZ_SHORT);
+		p += VARHDRSZ_SHORT;
+	}
+	else
+	{
+		p = pad_to(p, sizeof(int32));
+		SET_VARSIZE(p, length + VARHDRSZ);
+		p += VARHDRSZ;
+	}
+	memcpy(p, content, length);
+	return p + length;
+}
+
+static inline char *
+put_value(char *p, const char *end, const RowStep *step, const KilnField *field)
+{
+	switch (step->target->direct)
+	{
+		case KILN_DIRECT_BOOL:
+			PUT_NUMBER(bool, *kiln_field_fixed(field, 1) != 0);
+			break;
+		case KILN_DIRECT_INT2:
+			PUT_NUMBER(int16, (int16) kiln_load_u16(kiln_field_fixed(field, 2)));
+			break;
+		case KILN_DIRECT_INT4:
+			PUT_NUMBER(int32, (int32) kiln_load_u32(kiln_field_fixed(field, 4)));
+			break;
+		case KILN_DIRECT_INT8:
+			PUT_NUMBER(int64, (int64) kiln_load_u64(kiln_field_fixed(field, 8)));
+			break;
+		case KILN_DIRECT_FLOAT4:
+			PUT_NUMBER(float4, kiln_load_f32(kiln_field_fixed(field, 4)));
+			break;
+		case KILN_DIRECT_FLOAT8:
+			PUT_NUMBER(float8, kiln_load_f64(kiln_field_fixed(field, 8)));
+			break;
+		default:
+			return put_text(p, end, field);
+	}
+	return p;
+}
+
+/* The finished tuple's header. */
+static Datum
+finish_row(const KilnRowTarget *target, HeapTupleHeader tuple, const char *end, uint32 present)
+{
+	HeapTupleHeaderSetDatumLength(tuple, end - (const char *) tuple);
+	if (target->any_text)
+		tuple->t_infomask |= HEAP_HASVARWIDTH;
+	if (present < (uint32) target->columns->natts)
+		tuple->t_infomask |= HEAP_HASNULL;
+	return PointerGetDatum(tuple);
+}
+
+static Datum
+form_in_one_pass(const KilnRowTarget *target, const KilnField *value, Form_pg_attribute *column)
+{
+	const RowStep *stop = target->steps + target->step_count;
+	Size		room = target->room + (target->any_text ? (Size) (value->end - value->at) : 0);
+	HeapTupleHeader tuple = palloc(room);
+	char	   *p = (char *) tuple + target->header->t_hoff;
+	const char *end = (char *) tuple + room;
+	uint32		present = 0;
+	KilnField	place = *value;
+	KilnField	field = *value;
+
+	memcpy(tuple, target->header, target->header->t_hoff);
+	for (const RowStep *step = target->steps; step < stop; step++)
+	{
+		pass_fields(target, step, &place);
+		field.at = place.at;
+		if (step->optional && !kiln_field_present(&field))
+			continue;
+		*column = TupleDescAttr(target->columns, step->column);
+		tuple->t_bits[step->column >> 3] |= (bits8) (1 << (step->column & 7));
+		p = put_value(p, end, step, &field);
+		present++;
+	}
+	return finish_row(target, tuple, p, present);
+}
+
+/* ------------------------------------------------------------------ entry */
+
 Datum
 kiln_row_target_run(KilnRowTarget *target, const KilnField *field, HeapTupleHeader base)
 {
@@ -273,8 +430,15 @@ kiln_row_target_run(KilnRowTarget *target, const KilnField *field, HeapTupleHead
 	ErrorContextCallback callback = {error_context_stack, column_context, &column};
 
 	columns_refresh(target);
-	start_row(target, base);
 	error_context_stack = &callback;
+	if (target->in_one_pass && base == NULL && field->end - field->at <= ONE_PASS_LIMIT)
+	{
+		Datum		row = form_in_one_pass(target, field, &column);
+
+		error_context_stack = callback.previous;
+		return row;
+	}
+	start_row(target, base);
 	fill_row(target, field, &column);
 	if (unlikely(target->any_empty) && base == NULL)
 		check_nulls(target, &column);

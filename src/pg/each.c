@@ -1,9 +1,9 @@
 /*
  * A value taken apart, a row for each part: kiln_each(), kiln_each_text(), kiln_keys(), kiln_unnest().
  *
- * A struct gives its fields that are present, a dict its pairs, a tensor directory its tensors by name, a list its elements; a
- * json value gives what core's functions for jsonb would. One row is made a call; between calls stands only the place
- * reached in the value.
+ * A struct gives its fields that are present, a dict its pairs, a tensor directory its tensors by name, a list its
+ * elements; a json value gives what core's functions for jsonb would. One row is made a call; between calls stands
+ * only the place reached in the value.
  */
 #include "kiln_datum.h"
 

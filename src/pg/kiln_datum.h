@@ -6,9 +6,9 @@
  *   to_row.c     structs as composites, columns by name
  *   record.c     kiln_to_record() and kiln_populate_record()
  *
- * How a kiln type becomes an SQL type is worked out once, as a tree of targets that follows both types; running it looks
- * nothing up. A target belongs to one definition and must go before that does. It is not reentrant: the values of a row
- * under construction are its own.
+ * How a kiln type becomes an SQL type is worked out once, as a tree of targets that follows both types; running it
+ * looks nothing up. A target belongs to one definition and must go before that does. It is not reentrant: the values
+ * of a row under construction are its own.
  *
  * Values are read held (docs/DESIGN.md, section 1): the helpers below step through a field's parts and never leave
  * [base, end), whatever the definition says.
@@ -32,8 +32,8 @@ typedef enum KilnDirect
 } KilnDirect;
 
 /*
- * One place of a definition and the SQL type that it becomes. run converts a value that is present; it sets *isnull (false before) where
- * a json value has nothing to give.
+ * One place of a definition and the SQL type that it becomes. run converts a value that is present; it sets *isnull
+ * (false before) where a json value has nothing to give.
  */
 struct KilnTarget
 {
@@ -100,18 +100,22 @@ extern bool kiln_is_kiln_type(Oid sql_type);
 
 /* ------------------------------------------------------------------ to_array.c */
 
-extern KilnArrayTarget *kiln_array_target_make(const kiln_type *type, Oid element_type, int32 typmod, MemoryContext context);
+extern KilnArrayTarget *kiln_array_target_make(const kiln_type *type, Oid element_type, int32 typmod,
+											   MemoryContext context);
 extern Datum kiln_array_target_run(KilnArrayTarget *target, const KilnField *field);
 
 /* ------------------------------------------------------------------ to_row.c */
 
 /*
- * The target for a struct as a composite: of a named type, or (row_type RECORD) of the blessed row type with that typmod.
+ * The target for a struct as a composite: of a named type, or (row_type RECORD) of the blessed row type with that
+ * typmod.
  */
-extern KilnRowTarget *kiln_row_target_make(const kiln_type *type, Oid row_type, int32 row_typmod, MemoryContext context);
+extern KilnRowTarget *kiln_row_target_make(const kiln_type *type, Oid row_type, int32 row_typmod,
+										   MemoryContext context);
 
 /*
- * Convert. base, if not NULL, is a row of the same type: columns that the value has nothing for keep what they are there.
+ * Convert. base, if not NULL, is a row of the same type: columns that the value has nothing for keep what they are
+ * there.
  */
 extern Datum kiln_row_target_run(KilnRowTarget *target, const KilnField *field, HeapTupleHeader base);
 
@@ -147,8 +151,8 @@ kiln_field_present(KilnField *field)
 }
 
 /*
- * Read the count of a list or dict whose items take least bytes or more, and move on behind it. So many items do not have to
- * follow in a damaged value: reads of the rest stay at its end.
+ * Read the count of a list or dict whose items take least bytes or more, and move on behind it. So many items do not
+ * have to follow in a damaged value: reads of the rest stay at its end.
  */
 static inline uint32_t
 kiln_field_count(KilnField *field, uint32_t least)

@@ -1,9 +1,9 @@
 /*
  * Whole values as rows: kiln_populate_record() and kiln_to_record().
  *
- * A call site keeps what it knows of its row type and, for each of a few definitions, the conversion of a struct to that row: a row
- * of a definition met before costs the walk over its fields and the forming of the tuple. A value that is a json object goes
- * to core's functions of the same names.
+ * A call site keeps what it knows of its row type and, for each of a few definitions, the conversion of a struct to
+ * that row: a row of a definition met before costs the walk over its fields and the forming of the tuple. A value
+ * that is a json object goes to core's functions of the same names.
  */
 #include "kiln_datum.h"
 
@@ -273,7 +273,10 @@ populate_record_type(FunctionCallInfo fcinfo, RecordCache *cache, HeapTupleHeade
 
 PG_FUNCTION_INFO_V1(kiln_populate_record);
 
-/* kiln_populate_record(anyelement, kiln): the struct as a row; columns that it has nothing for stay as they are in the first argument. */
+/*
+ * kiln_populate_record(anyelement, kiln): the struct as a row; columns that it has nothing for stay as they are in
+ * the first argument.
+ */
 Datum
 kiln_populate_record(PG_FUNCTION_ARGS)
 {

@@ -1,13 +1,13 @@
 /*
  * Lists as arrays.
  *
- * A list of lists becomes one array of more dimensions, unless the array's elements can be lists themselves (json, jsonb, kiln, a domain
- * over an array): those take one list as one element. Lower bounds are 1; an absent element is NULL; nested lists must be of equal
- * length, and an absent one among them has none.
+ * A list of lists becomes one array of more dimensions, unless the array's elements can be lists themselves (json,
+ * jsonb, kiln, a domain over an array): those take one list as one element. Lower bounds are 1; an absent element is
+ * NULL; nested lists must be of equal length, and an absent one among them has none.
  *
- * Where a list's bytes are an array's (numbers of one width, uuids; bools, dates and timestamps once they are looked at), they
- * are written straight into the array. Room is taken for as many elements as the first list of each level promises,
- * never more than the bytes at hand can hold.
+ * Where a list's bytes are an array's (numbers of one width, uuids; bools, dates and timestamps once they are looked
+ * at), they are written straight into the array. Room is taken for as many elements as the first list of each level
+ * promises, never more than the bytes at hand can hold.
  */
 #include "kiln_datum.h"
 
@@ -283,6 +283,7 @@ kiln_array_target_run(KilnArrayTarget *target, const KilnField *field)
 {
 	static int	bounds[MAXDIM] = {1, 1, 1, 1, 1, 1};
 	ArrayBuilder builder = {.target = target, .field = *field};
+	ArrayType  *array;
 
 	for (int i = 0; i < MAXDIM; i++)
 		builder.dims[i] = -1;
@@ -291,7 +292,7 @@ kiln_array_target_run(KilnArrayTarget *target, const KilnField *field)
 		return PointerGetDatum(construct_empty_array(target->element_type));
 	if (target->packed)
 		return finish_packed(&builder, bounds);
-	return PointerGetDatum(construct_md_array(builder.values, builder.any_null ? builder.nulls : NULL,
-											  target->levels, builder.dims, bounds, target->element_type, target->length,
-											  target->by_value, target->alignment));
+	array = construct_md_array(builder.values, builder.any_null ? builder.nulls : NULL, target->levels, builder.dims,
+							   bounds, target->element_type, target->length, target->by_value, target->alignment);
+	return PointerGetDatum(array);
 }

@@ -1,9 +1,10 @@
 /*
  * Choosing how a kiln value becomes an SQL value; scalars, domains, and types that only their input function knows.
  *
- * The rules are those of the casts from kiln (field.c), with the target's type modifier applied as an assignment would: too
- * long a string is an error, a number or time is rounded. Every kind has a text, so text types take everything. A type
- * that has no rule here is made from a string, an enum's label or a json value's text by its input function.
+ * The rules are those of the casts from kiln (field.c), with the target's type modifier applied as an assignment
+ * would: too long a string is an error, a number or time is rounded. Every kind has a text, so text types take
+ * everything. A type that has no rule here is made from a string, an enum's label or a json value's text by its input
+ * function.
  */
 #include "kiln_datum.h"
 
@@ -239,7 +240,10 @@ kiln_takes_lists(Oid sql_type)
 		kiln_is_kiln_type(sql_type);
 }
 
-/* Is there a conversion from such a scalar to such a type? Which kinds field.c converts, said once before the first value comes. */
+/*
+ * Is there a conversion from such a scalar to such a type? Which kinds field.c converts, said once before the first
+ * value comes.
+ */
 static bool
 scalar_converts(const kiln_type *type, Oid sql_type)
 {

@@ -1,12 +1,14 @@
 /*
  * Structs as composites: columns by name.
  *
- * A column takes the field of its name (in NFC); one that the struct does not have is NULL, and so is one whose field is absent, unless
- * a base row says what to keep there, as for jsonb_populate_record. Fields that no column asks for are passed over, those
- * behind the last one wanted are not looked at. So a row costs one walk over the struct and one call for each column.
+ * A column takes the field of its name (in NFC); one that the struct does not have is NULL, and so is one whose field
+ * is absent, unless a base row says what to keep there, as for jsonb_populate_record. Fields that no column asks for
+ * are passed over, those behind the last one wanted are not looked at. So a row costs one walk over the struct and
+ * one call for each column.
  *
- * Where every column is a load or a string, in the order of the fields, the tuple is written as the struct is read, without
- * values in between. Its header is that of a row of NULLs which core made: what a header holds is the server's affair.
+ * Where every column is a load or a string, in the order of the fields, the tuple is written as the struct is read,
+ * without values in between. Its header is that of a row of NULLs which core made: what a header holds is the
+ * server's affair.
  *
  * A named row type may change between two rows (ALTER TYPE): its identifier in the type cache tells, and the columns
  * are worked out again.
@@ -305,7 +307,10 @@ check_nulls(KilnRowTarget *target, Form_pg_attribute *column)
 
 /* ------------------------------------------------------------------ a row in one pass */
 
-/* Values longer than this may hold much that no column wants, and go the other way, which takes room for what they do. */
+/*
+ * Values longer than this may hold much that no column wants, and go the other way, which takes room for what they
+ * do.
+ */
 #define ONE_PASS_LIMIT	8192
 
 /* Zeros up to the next multiple of a power of two. */

@@ -8,7 +8,8 @@
 #include "kiln_tensor.h"
 
 /*
- * The type at a path that is known to apply, as the definition writes it: an optional with its "?". Inside a json value it is json.
+ * The type at a path that is known to apply, as the definition writes it: an optional with its "?". Inside a json
+ * value it is json.
  */
 static const kiln_type *
 type_at(const kiln_type *type, const kiln_path *path)
@@ -39,8 +40,8 @@ type_at(const kiln_type *type, const kiln_path *path)
 PG_FUNCTION_INFO_V1(kiln_typeof);
 
 /*
- * kiln_typeof(kiln, path): canonical text of the type there; NULL for a field that only another version has. A tensor directory is of type
- * "tensors", what it holds under a name of type "tensor".
+ * kiln_typeof(kiln, path): canonical text of the type there; NULL for a field that only another version has. A tensor
+ * directory is of type "tensors", what it holds under a name of type "tensor".
  */
 Datum
 kiln_typeof(PG_FUNCTION_ARGS)

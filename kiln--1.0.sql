@@ -34,6 +34,10 @@ CREATE FUNCTION kiln_typmod_out(integer) RETURNS cstring
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kiln_typmod_out(integer) IS 'type modifier output';
 
+CREATE FUNCTION kiln_subscript(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_subscript(internal) IS 'subscripting handler';
+
 CREATE TYPE kiln (
 	INPUT = kiln_in,
 	OUTPUT = kiln_out,
@@ -41,6 +45,7 @@ CREATE TYPE kiln (
 	SEND = kiln_send,
 	TYPMOD_IN = kiln_typmod_in,
 	TYPMOD_OUT = kiln_typmod_out,
+	SUBSCRIPT = kiln_subscript,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
 	STORAGE = external
@@ -135,6 +140,10 @@ CREATE VIEW kiln_columns AS
 		AND c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p,v,m,f,c}'::pg_catalog."char"[]);
 COMMENT ON VIEW kiln_columns IS 'columns of type kiln(name), and whether a schema of that name is registered; NULL for kiln(tensor)';
 GRANT SELECT ON kiln_columns TO PUBLIC;
+
+CREATE FUNCTION kiln_register(name text, type regtype) RETURNS text
+	AS 'MODULE_PATHNAME', 'kiln_register_type' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION kiln_register(text, regtype) IS 'register the columns of a table or composite type as a definition; its hash';
 
 ------------------------------------------------------------------------
 -- reading
@@ -820,6 +829,245 @@ CREATE AGGREGATE kiln_tensor_agg(numeric) (
 );
 COMMENT ON AGGREGATE kiln_tensor_agg(numeric) IS 'values of the rows as a tensor';
 
+-- aggregates over rows of arrays and tensors
+
+CREATE FUNCTION kiln_stack_array(internal, anyarray) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_stack_array(internal, anyarray) IS 'transition of kiln_tensor_agg(anyarray)';
+
+CREATE FUNCTION kiln_stack_tensor(internal, kiln) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_stack_tensor(internal, kiln) IS 'transition of kiln_tensor_agg(kiln)';
+
+CREATE FUNCTION kiln_stack_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_stack_final(internal) IS 'final function of kiln_tensor_agg of rows';
+
+CREATE FUNCTION kiln_stack_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_stack_combine(internal, internal) IS 'combine function of kiln_tensor_agg of rows';
+
+CREATE FUNCTION kiln_stack_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_stack_serialize(internal) IS 'serialization of kiln_tensor_agg of rows';
+
+CREATE FUNCTION kiln_stack_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_stack_deserialize(bytea, internal) IS 'deserialization of kiln_tensor_agg of rows';
+
+CREATE AGGREGATE kiln_tensor_agg(anyarray) (
+	SFUNC = kiln_stack_array, STYPE = internal, SSPACE = 1024, FINALFUNC = kiln_stack_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_stack_combine, SERIALFUNC = kiln_stack_serialize, DESERIALFUNC = kiln_stack_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(anyarray) IS 'arrays of one shape, stacked into a tensor of one dimension more';
+
+CREATE AGGREGATE kiln_tensor_agg(kiln) (
+	SFUNC = kiln_stack_tensor, STYPE = internal, SSPACE = 1024, FINALFUNC = kiln_stack_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_stack_combine, SERIALFUNC = kiln_stack_serialize, DESERIALFUNC = kiln_stack_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_tensor_agg(kiln) IS 'tensors of one shape, stacked into a tensor of one dimension more';
+
+CREATE FUNCTION kiln_collect_array(internal, text, anyarray) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_collect_array(internal, text, anyarray) IS 'transition of kiln_directory_agg(text, anyarray)';
+
+CREATE FUNCTION kiln_collect_tensor(internal, text, kiln) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_collect_tensor(internal, text, kiln) IS 'transition of kiln_directory_agg(text, kiln)';
+
+CREATE FUNCTION kiln_collect_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_collect_final(internal) IS 'final function of kiln_directory_agg';
+
+CREATE FUNCTION kiln_collect_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_collect_combine(internal, internal) IS 'combine function of kiln_directory_agg';
+
+CREATE FUNCTION kiln_collect_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_collect_serialize(internal) IS 'serialization of kiln_directory_agg';
+
+CREATE FUNCTION kiln_collect_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_collect_deserialize(bytea, internal) IS 'deserialization of kiln_directory_agg';
+
+CREATE AGGREGATE kiln_directory_agg(name text, elements anyarray) (
+	SFUNC = kiln_collect_array, STYPE = internal, SSPACE = 4096, FINALFUNC = kiln_collect_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_collect_combine, SERIALFUNC = kiln_collect_serialize, DESERIALFUNC = kiln_collect_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_directory_agg(name text, elements anyarray) IS 'arrays by name as a directory';
+
+CREATE AGGREGATE kiln_directory_agg(name text, tensor kiln) (
+	SFUNC = kiln_collect_tensor, STYPE = internal, SSPACE = 4096, FINALFUNC = kiln_collect_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_collect_combine, SERIALFUNC = kiln_collect_serialize, DESERIALFUNC = kiln_collect_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_directory_agg(name text, tensor kiln) IS 'tensors by name as a directory';
+
+CREATE FUNCTION kiln_sum_array(internal, anyarray) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_sum_array(internal, anyarray) IS 'transition of kiln_sum_agg(anyarray) and kiln_avg_agg';
+
+CREATE FUNCTION kiln_sum_tensor(internal, kiln) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_sum_tensor(internal, kiln) IS 'transition of kiln_sum_agg(kiln) and kiln_avg_agg';
+
+CREATE FUNCTION kiln_min_array(internal, anyarray) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_min_array(internal, anyarray) IS 'transition of kiln_min_agg(anyarray)';
+
+CREATE FUNCTION kiln_min_tensor(internal, kiln) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_min_tensor(internal, kiln) IS 'transition of kiln_min_agg(kiln)';
+
+CREATE FUNCTION kiln_max_array(internal, anyarray) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_max_array(internal, anyarray) IS 'transition of kiln_max_agg(anyarray)';
+
+CREATE FUNCTION kiln_max_tensor(internal, kiln) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_max_tensor(internal, kiln) IS 'transition of kiln_max_agg(kiln)';
+
+CREATE FUNCTION kiln_sum_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_sum_final(internal) IS 'final function of kiln_sum_agg';
+
+CREATE FUNCTION kiln_avg_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_avg_final(internal) IS 'final function of kiln_avg_agg';
+
+CREATE FUNCTION kiln_pick_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_pick_final(internal) IS 'final function of kiln_min_agg and kiln_max_agg';
+
+CREATE FUNCTION kiln_element_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_element_combine(internal, internal) IS 'combine function of aggregates by element';
+
+CREATE FUNCTION kiln_element_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_element_serialize(internal) IS 'serialization of aggregates by element';
+
+CREATE FUNCTION kiln_element_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_element_deserialize(bytea, internal) IS 'deserialization of aggregates by element';
+
+CREATE AGGREGATE kiln_sum_agg(anyarray) (
+	SFUNC = kiln_sum_array, STYPE = internal, SSPACE = 16384, FINALFUNC = kiln_sum_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_element_combine, SERIALFUNC = kiln_element_serialize, DESERIALFUNC = kiln_element_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_sum_agg(anyarray) IS 'sum of each element over rows of one shape';
+
+CREATE AGGREGATE kiln_sum_agg(kiln) (
+	SFUNC = kiln_sum_tensor, STYPE = internal, SSPACE = 16384, FINALFUNC = kiln_sum_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_element_combine, SERIALFUNC = kiln_element_serialize, DESERIALFUNC = kiln_element_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_sum_agg(kiln) IS 'sum of each element over rows of one shape';
+
+CREATE AGGREGATE kiln_avg_agg(anyarray) (
+	SFUNC = kiln_sum_array, STYPE = internal, SSPACE = 16384, FINALFUNC = kiln_avg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_element_combine, SERIALFUNC = kiln_element_serialize, DESERIALFUNC = kiln_element_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_avg_agg(anyarray) IS 'mean of each element over rows of one shape';
+
+CREATE AGGREGATE kiln_avg_agg(kiln) (
+	SFUNC = kiln_sum_tensor, STYPE = internal, SSPACE = 16384, FINALFUNC = kiln_avg_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_element_combine, SERIALFUNC = kiln_element_serialize, DESERIALFUNC = kiln_element_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_avg_agg(kiln) IS 'mean of each element over rows of one shape';
+
+CREATE AGGREGATE kiln_min_agg(anyarray) (
+	SFUNC = kiln_min_array, STYPE = internal, SSPACE = 16384, FINALFUNC = kiln_pick_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_element_combine, SERIALFUNC = kiln_element_serialize, DESERIALFUNC = kiln_element_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_min_agg(anyarray) IS 'least of each element over rows of one shape';
+
+CREATE AGGREGATE kiln_min_agg(kiln) (
+	SFUNC = kiln_min_tensor, STYPE = internal, SSPACE = 16384, FINALFUNC = kiln_pick_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_element_combine, SERIALFUNC = kiln_element_serialize, DESERIALFUNC = kiln_element_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_min_agg(kiln) IS 'least of each element over rows of one shape';
+
+CREATE AGGREGATE kiln_max_agg(anyarray) (
+	SFUNC = kiln_max_array, STYPE = internal, SSPACE = 16384, FINALFUNC = kiln_pick_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_element_combine, SERIALFUNC = kiln_element_serialize, DESERIALFUNC = kiln_element_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_max_agg(anyarray) IS 'greatest of each element over rows of one shape';
+
+CREATE AGGREGATE kiln_max_agg(kiln) (
+	SFUNC = kiln_max_tensor, STYPE = internal, SSPACE = 16384, FINALFUNC = kiln_pick_final, FINALFUNC_MODIFY = READ_ONLY,
+	COMBINEFUNC = kiln_element_combine, SERIALFUNC = kiln_element_serialize, DESERIALFUNC = kiln_element_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_max_agg(kiln) IS 'greatest of each element over rows of one shape';
+
+-- parts of tensors
+
+CREATE FUNCTION kiln_slice(value kiln, low bigint, high bigint) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_slice_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_slice(value kiln, low bigint, high bigint) IS 'rows low to high of a tensor, counted from 1, both included';
+
+CREATE FUNCTION kiln_slice(value kiln, name text, low bigint, high bigint) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_slice_named' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_slice(value kiln, name text, low bigint, high bigint) IS 'rows low to high of a named tensor, counted from 1, both included';
+
+CREATE FUNCTION kiln_row(value kiln, i bigint) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_row(value kiln, i bigint) IS 'row of a tensor, counted from 1';
+
+CREATE FUNCTION kiln_row(value kiln, name text, i bigint) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_row_named' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_row(value kiln, name text, i bigint) IS 'row of a named tensor, counted from 1';
+
+-- other shapes, dtypes and names
+
+CREATE FUNCTION kiln_reshape(value kiln, shape bigint[]) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_reshape(value kiln, shape bigint[]) IS 'tensor with the same elements in another shape; one dimension may be -1';
+
+CREATE FUNCTION kiln_reshape(value kiln, name text, shape bigint[]) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_reshape(value kiln, name text, shape bigint[]) IS 'named tensor with the same elements in another shape; one dimension may be -1';
+
+CREATE FUNCTION kiln_cast(value kiln, dtype text) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_cast_directory' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_cast(value kiln, dtype text) IS 'tensors of a directory in another dtype';
+
+CREATE FUNCTION kiln_cast(value kiln, name text, dtype text) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_cast_named' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_cast(value kiln, name text, dtype text) IS 'named tensor in another dtype';
+
+CREATE FUNCTION kiln_concat(VARIADIC tensors kiln[]) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_concat(VARIADIC tensors kiln[]) IS 'tensors put end to end along the first axis';
+
+CREATE FUNCTION kiln_rename(value kiln, name text, new_name text) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_rename(value kiln, name text, new_name text) IS 'directory with a tensor renamed';
+
+CREATE FUNCTION kiln_drop(value kiln, name text) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_drop(value kiln, name text) IS 'directory without a tensor';
+
+CREATE FUNCTION kiln_join(kiln, kiln) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_join(kiln, kiln) IS 'implementation of || operator';
+
+CREATE OPERATOR || (
+	LEFTARG = kiln, RIGHTARG = kiln, FUNCTION = kiln_join
+);
+COMMENT ON OPERATOR ||(kiln, kiln) IS 'tensors of both directories; of a name in both, the right one''s';
+
 ------------------------------------------------------------------------
 -- whole values as rows
 ------------------------------------------------------------------------
@@ -851,6 +1099,70 @@ COMMENT ON FUNCTION kiln_unnest(value kiln) IS 'elements of a list';
 CREATE FUNCTION kiln_typeof(value kiln, path text) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kiln_typeof(value kiln, path text) IS 'type that the definition of a value has at a path';
+
+------------------------------------------------------------------------
+-- changing
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_set(value kiln, path text, new anyelement) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_set(value kiln, path text, new anyelement) IS 'value with the place at a path set; NULL makes it absent';
+
+CREATE FUNCTION kiln_set(value kiln, path text, new text) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_set(value kiln, path text, new text) IS 'value with the place at a path set from text; NULL makes it absent';
+
+CREATE FUNCTION kiln_merge(value kiln, patch jsonb) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_merge(value kiln, patch jsonb) IS 'value with the members of an object taken over; null makes absent';
+
+CREATE FUNCTION kiln_upgrade(value kiln, drop_removed boolean DEFAULT false) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_upgrade(value kiln, drop_removed boolean) IS 'value in the latest version of its schema';
+
+CREATE FUNCTION kiln_encode(schema text, value kiln) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_encode_kiln' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_encode(schema text, value kiln) IS 'kiln value under another definition';
+
+CREATE FUNCTION kiln_infer(document jsonb) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_infer(document jsonb) IS 'definition that a document fits';
+
+------------------------------------------------------------------------
+-- batches
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_agg_transition(internal, kiln) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_transition(internal, kiln) IS 'transition function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_final(internal) IS 'final function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_combine(internal, internal) IS 'combine function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_serialize(internal) IS 'serialize function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_deserialize(bytea, internal) IS 'deserialize function of kiln_agg';
+
+CREATE AGGREGATE kiln_agg(kiln) (
+	SFUNC = kiln_agg_transition,
+	STYPE = internal,
+	SSPACE = 1024,
+	FINALFUNC = kiln_agg_final,
+	COMBINEFUNC = kiln_agg_combine,
+	SERIALFUNC = kiln_agg_serialize,
+	DESERIALFUNC = kiln_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_agg(kiln) IS 'list of values of one definition, as kiln';
 
 ------------------------------------------------------------------------
 -- what a value says of itself

@@ -2,11 +2,15 @@
  * Tensors in the server.
  *
  *   tensor_build.c     arrays to directories
- *   tensor_agg.c       rows to directories
+ *   tensor_agg.c       rows of numbers to a tensor
+ *   tensor_stack.c     rows of arrays to a matrix
+ *   tensor_collect.c   named rows to a directory
  *   tensor_convert.c   elements from one dtype to another
  *   tensor_read.c      finding a tensor and its parts, by slice where it is stored out of line
  *   tensor_array.c     tensors to arrays
  *   tensor_shape.c     what a directory holds: names, dtypes, shapes
+ *   tensor_slice.c     parts of a tensor: slices and rows
+ *   tensor_edit.c      other shapes, dtypes and names; directories joined
  *   tensor_field.c     a directory's tensors as its fields, for the accessors
  *
  * Tensor positions count from 1, as SQL arrays do: a[i] = kiln_at(kiln_tensor(a), i). A function that reads one tensor
@@ -39,6 +43,12 @@ extern void kiln_elements_f64(uint8_t dtype, const uint8_t *source, double *targ
 /* One element as a double. */
 extern double kiln_element_f64(uint8_t dtype, const uint8_t *p);
 
+/* The element that decimal text, NaN or an infinity stands for, rounded once; false if the dtype can't hold it. */
+extern bool kiln_element_from_text(uint8_t dtype, const char *text, size_t length, uint8_t *p);
+
+/* 22003: the element at that position does not fit the dtype. */
+pg_noreturn extern void kiln_report_element(uint8_t dtype, uint64 position);
+
 /* The dtype of a word given as an argument; 22023 naming the known ones if it is none. */
 extern uint8_t kiln_dtype_argument(Datum word);
 
@@ -64,6 +74,30 @@ extern void kiln_tensor_set_name(kiln_tensor *tensor, Datum name);
  * for types that no tensor is made of, 22004 for NULL elements.
  */
 extern void kiln_tensor_of_array(kiln_tensor *tensor, ArrayType *array, uint64 *elements);
+
+/* ------------------------------------------------------------------ tensor_agg.c: what aggregates share */
+
+/* The context that states of this aggregate live in; raises if there is no aggregate. */
+extern MemoryContext kiln_state_context(FunctionCallInfo fcinfo);
+
+/* Bytes for a state with that head and wanted bytes of elements: size, doubled until they fit. 54000 beyond the largest directory. */
+extern Size kiln_state_size(Size size, Size head, uint64 wanted);
+
+/* 22004: the row's argument is NULL. call: how to leave such rows out. */
+pg_noreturn extern void kiln_report_null_row(const char *call);
+
+/* 22P03: a serialized state that is none. */
+pg_noreturn extern void kiln_report_bad_state(void);
+
+/*
+ * The row's tensor, from the array in that argument: as kiln_tensor_of_array(); or from the only or unnamed tensor of the kiln value there, read whole.
+ * The bytes are good until the end of the row.
+ */
+extern void kiln_row_of_array(FunctionCallInfo fcinfo, int argument, kiln_tensor *tensor);
+extern void kiln_row_of_tensor(FunctionCallInfo fcinfo, int argument, kiln_tensor *tensor);
+
+/* Raise unless a further row has the dtype (42804) and shape (2202E) of the first. */
+extern void kiln_check_row(uint8_t dtype, uint8_t rank, const uint64 *shape, const kiln_tensor *row);
 
 /* ------------------------------------------------------------------ tensor_read.c */
 
@@ -94,6 +128,17 @@ extern void kiln_tensor_open_argument(KilnTensorReader *reader, FunctionCallInfo
  */
 extern KilnTensorReader *kiln_tensor_open_all(Datum datum, uint64 *count);
 extern void kiln_tensor_open_next(KilnTensorReader *reader, uint32 i);
+
+/*
+ * All tensors of a datum at once, with names and data that lead into the (detoasted) value. palloc'd, with room for extra more.
+ */
+extern kiln_tensor *kiln_directory_open(Datum datum, uint32 extra, uint32 *count);
+
+/* Where among count tensors that name is, or belongs: -1 - place. */
+extern int64 kiln_tensors_find(const kiln_tensor *tensors, uint32 count, const char *name, size_t length);
+
+/* 42704: no such tensor. */
+pg_noreturn extern void kiln_report_no_tensor(const char *name, size_t length);
 
 /* Payload bytes [from, to) of the tensor. Valid until the next read. */
 extern const uint8_t *kiln_tensor_bytes(KilnTensorReader *reader, uint64 from, uint64 to);

@@ -26,17 +26,26 @@ typedef struct TensorState
 #define STATE_VERSION		1
 
 /* Most bytes of elements: those of the largest directory of one tensor. */
-#define STATE_MOST			(KILN_MAX_FRAME - KILN_TENSORS_HEAD - KILN_DIRECTORY_HEADER - KILN_DIRECTORY_ENTRY)
+#define STATE_MOST			((Size) KILN_MAX_FRAME - KILN_TENSORS_HEAD - KILN_DIRECTORY_HEADER - KILN_DIRECTORY_ENTRY)
 
-/* The context that states of this aggregate live in; raises if there is no aggregate. */
-static MemoryContext
-state_context(FunctionCallInfo fcinfo)
+MemoryContext
+kiln_state_context(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "kiln aggregate function called in non-aggregate context");
 	return context;
+}
+
+Size
+kiln_state_size(Size size, Size head, uint64 wanted)
+{
+	if (wanted > STATE_MOST)
+		kiln_tensor_too_large();
+	while (size < head + wanted)
+		size *= 2;
+	return Min(size, head + STATE_MOST);
 }
 
 static TensorState *
@@ -55,13 +64,8 @@ state_create(MemoryContext context, uint8 dtype, Size size)
 static pg_noinline TensorState *
 state_grow(TensorState *state, uint64 wanted)
 {
-	uint64		size = STATE_HEAD + (uint64) state->capacity;
+	Size		size = kiln_state_size(STATE_HEAD + state->capacity, STATE_HEAD, wanted);
 
-	if (wanted > STATE_MOST)
-		kiln_tensor_too_large();
-	while (size < STATE_HEAD + wanted)
-		size *= 2;
-	size = Min(size, STATE_HEAD + (uint64) STATE_MOST);
 	state = repalloc(state, size);
 	state->capacity = (uint32) (size - STATE_HEAD);
 	return state;
@@ -72,7 +76,7 @@ static inline TensorState *
 state_argument(FunctionCallInfo fcinfo, uint8 dtype)
 {
 	if (unlikely(PG_ARGISNULL(0)))
-		return state_create(state_context(fcinfo), dtype, STATE_FIRST);
+		return state_create(kiln_state_context(fcinfo), dtype, STATE_FIRST);
 	return (TensorState *) PG_GETARG_POINTER(0);
 }
 
@@ -88,14 +92,28 @@ state_next(TensorState **state, uint32 width)
 	return (*state)->data + used;
 }
 
+void
+kiln_report_null_row(const char *call)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("a tensor has no nulls"),
+			 errhint("Leave rows with NULL out: %s FILTER (WHERE x IS NOT NULL).", call)));
+}
+
 static inline void
 refuse_null(FunctionCallInfo fcinfo)
 {
 	if (unlikely(PG_ARGISNULL(1)))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("a tensor has no nulls"),
-				 errhint("Leave rows with NULL out: kiln_tensor_agg(x) FILTER (WHERE x IS NOT NULL).")));
+		kiln_report_null_row("kiln_tensor_agg(x)");
+}
+
+void
+kiln_report_bad_state(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("invalid serialized state of a kiln aggregate")));
 }
 
 /* ------------------------------------------------------------------ transitions, one for each type */
@@ -153,7 +171,7 @@ kiln_tensor_agg_final(PG_FUNCTION_ARGS)
 	TensorState *state;
 	kiln_tensor tensor = {0};
 
-	(void) state_context(fcinfo);
+	(void) kiln_state_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = (TensorState *) PG_GETARG_POINTER(0);
@@ -169,7 +187,7 @@ kiln_tensor_agg_final(PG_FUNCTION_ARGS)
 Datum
 kiln_tensor_agg_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = state_context(fcinfo);
+	MemoryContext context = kiln_state_context(fcinfo);
 	TensorState *state = PG_ARGISNULL(0) ? NULL : (TensorState *) PG_GETARG_POINTER(0);
 	TensorState *other = PG_ARGISNULL(1) ? NULL : (TensorState *) PG_GETARG_POINTER(1);
 	uint64		used;
@@ -201,7 +219,7 @@ kiln_tensor_agg_serialize(PG_FUNCTION_ARGS)
 	bytea	   *result;
 	uint8	   *p;
 
-	(void) state_context(fcinfo);
+	(void) kiln_state_context(fcinfo);
 	bytes = state->count * state->width;
 	result = palloc(VARHDRSZ + 10 + bytes);
 	SET_VARSIZE(result, VARHDRSZ + 10 + bytes);
@@ -224,13 +242,11 @@ kiln_tensor_agg_deserialize(PG_FUNCTION_ARGS)
 	uint64		count;
 	uint32		width;
 
-	(void) state_context(fcinfo);
+	(void) kiln_state_context(fcinfo);
 	width = n >= 10 ? kiln_dtype_width(p[1]) : 0;
 	count = n >= 10 ? kiln_load_u64(p + 2) : 0;
 	if (width == 0 || p[0] != STATE_VERSION || count > STATE_MOST / width || n - 10 != count * width)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("invalid serialized state of a kiln aggregate")));
+		kiln_report_bad_state();
 	state = state_create(CurrentMemoryContext, p[1], Max(STATE_FIRST, STATE_HEAD + count * width));
 	state->count = count;
 	memcpy(state->data, p + 10, count * width);

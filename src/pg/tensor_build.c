@@ -3,6 +3,7 @@
  */
 #include "kiln_tensor.h"
 
+#include "access/transam.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -21,6 +22,17 @@ kiln_tensor_too_large(void)
 			 errdetail("A tensor directory has at most %d bytes.", KILN_MAX_DIRECTORY)));
 }
 
+static void
+check_name(const kiln_tensor *tensor)
+{
+	if (!kiln_tensor_name_valid(tensor->name, tensor->name_length, tensor->rank))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("invalid tensor name \"%s\"", kiln_utf8_for_message(tensor->name, tensor->name_length)),
+				 errdetail("A name of a tensor of rank %d has at most %d bytes and no leading $.",
+						   tensor->rank, KILN_MAX_TENSOR_NAME - 8 * tensor->rank)));
+}
+
 /*
  * A frame that holds the tensors, whose names, shapes, dtypes and lengths are set; their offsets get set. A tensor's data is copied once; where it is
  * NULL its room is left as it is.
@@ -32,6 +44,8 @@ kiln_tensors_frame(kiln_tensor *tensors, uint32 count)
 	kiln_error	error;
 	struct varlena *frame;
 
+	for (uint32 i = 0; i < count; i++)
+		check_name(&tensors[i]);
 	if (!kiln_directory_layout(tensors, count, &total, &error))
 		kiln_report(&error, KILN_IN_RECORD, NULL);
 	if (total > KILN_MAX_DIRECTORY)
@@ -89,6 +103,12 @@ refuse_nulls(ArrayType *array)
 			null_element(array, i);
 }
 
+static bool
+is_numeric(Oid type)
+{
+	return type == NUMERICOID || (type >= FirstNormalObjectId && getBaseType(type) == NUMERICOID);
+}
+
 /*
  * The elements of an array as little-endian bytes of the dtype of its type: the array's own, or a copy for types that keep theirs
  * another way (numeric, and bool, whose bytes are made 0 or 1).
@@ -100,7 +120,7 @@ array_elements(ArrayType *array, uint8_t dtype, uint64 n)
 	Oid			type = ARR_ELEMTYPE(array);
 	uint8_t    *copy;
 
-	if (dtype == KILN_DTYPE_F64 && type != FLOAT8OID && getBaseType(type) == NUMERICOID)
+	if (dtype == KILN_DTYPE_F64 && is_numeric(type))
 	{
 		ArrayIterator iterator = array_create_iterator(array, 0, NULL);
 		Datum		element;
@@ -133,11 +153,10 @@ array_elements(ArrayType *array, uint8_t dtype, uint64 n)
 #endif
 }
 
-void
-kiln_tensor_of_array(kiln_tensor *tensor, ArrayType *array, uint64 *elements)
+/* dtype and shape of an array, which is refused if it has NULLs. */
+static void
+tensor_shape_of_array(kiln_tensor *tensor, ArrayType *array, uint64_t *elements)
 {
-	uint64_t	n;
-
 	tensor->dtype = kiln_dtype_of_type(ARR_ELEMTYPE(array));
 	if (tensor->dtype == 0)
 		ereport(ERROR,
@@ -150,8 +169,16 @@ kiln_tensor_of_array(kiln_tensor *tensor, ArrayType *array, uint64 *elements)
 	tensor->shape[0] = 0;
 	for (int i = 0; i < ARR_NDIM(array); i++)
 		tensor->shape[i] = (uint64_t) ARR_DIMS(array)[i];
-	if (!kiln_tensor_size(tensor->dtype, tensor->rank, tensor->shape, &tensor->length, &n))
+	if (!kiln_tensor_size(tensor->dtype, tensor->rank, tensor->shape, &tensor->length, elements))
 		kiln_tensor_too_large();
+}
+
+void
+kiln_tensor_of_array(kiln_tensor *tensor, ArrayType *array, uint64 *elements)
+{
+	uint64_t	n;
+
+	tensor_shape_of_array(tensor, array, &n);
 	tensor->data = array_elements(array, tensor->dtype, n);
 	*elements = n;
 }
@@ -162,14 +189,41 @@ kiln_tensor_set_name(kiln_tensor *tensor, Datum name)
 	size_t		length;
 	const char *text = kiln_text_datum_to_utf8(name, &length);
 
-	if (!kiln_tensor_name_valid(text, length, tensor->rank))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_NAME),
-				 errmsg("invalid tensor name \"%s\"", kiln_utf8_for_message(text, length)),
-				 errdetail("A name of a tensor of rank %d has at most %d bytes and no leading $.",
-						   tensor->rank, KILN_MAX_TENSOR_NAME - 8 * tensor->rank)));
 	tensor->name = text;
-	tensor->name_length = (uint16_t) length;
+	tensor->name_length = (uint16_t) Min(length, PG_UINT16_MAX);
+	check_name(tensor);
+}
+
+/*
+ * A numeric array in another dtype than f64: every element is rounded once, from its decimal digits.
+ */
+static struct varlena *
+frame_of_numerics(kiln_tensor *tensor, ArrayType *array, uint8_t dtype)
+{
+	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
+	uint32_t	width = kiln_dtype_width(dtype);
+	uint64_t	elements;
+	uint8_t    *payload;
+	struct varlena *frame;
+	Datum		element;
+	bool		isnull;
+
+	tensor->dtype = dtype;
+	tensor->data = NULL;
+	if (!kiln_tensor_size(dtype, tensor->rank, tensor->shape, &tensor->length, &elements))
+		kiln_tensor_too_large();
+	frame = kiln_tensor_frame(tensor, &payload);
+	for (uint64 i = 0; array_iterate(iterator, &element, &isnull); i++)
+	{
+		char	   *text = DatumGetCString(DirectFunctionCall1(numeric_out, element));
+
+		if (!kiln_element_from_text(dtype, text, strlen(text), payload + i * width))
+			kiln_report_element(dtype, i);
+		pfree(text);
+		CHECK_FOR_INTERRUPTS();
+	}
+	array_free_iterator(iterator);
+	return frame;
 }
 
 /* The tensor as a frame, in the dtype asked for (0: its own). */
@@ -276,10 +330,20 @@ kiln_tensor_from_array(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(frame);
 #endif
 	array = PG_GETARG_ARRAYTYPE_P(0);
-	kiln_tensor_of_array(&tensor, array, &elements);
-	if (!PG_ARGISNULL(1))
-		kiln_tensor_set_name(&tensor, PG_GETARG_DATUM(1));
-	frame = converted_frame(&tensor, elements, dtype);
+	if (dtype != 0 && dtype != KILN_DTYPE_F64 && is_numeric(ARR_ELEMTYPE(array)))
+	{
+		tensor_shape_of_array(&tensor, array, &elements);
+		if (!PG_ARGISNULL(1))
+			kiln_tensor_set_name(&tensor, PG_GETARG_DATUM(1));
+		frame = frame_of_numerics(&tensor, array, dtype);
+	}
+	else
+	{
+		kiln_tensor_of_array(&tensor, array, &elements);
+		if (!PG_ARGISNULL(1))
+			kiln_tensor_set_name(&tensor, PG_GETARG_DATUM(1));
+		frame = converted_frame(&tensor, elements, dtype);
+	}
 	PG_FREE_IF_COPY(array, 0);
 	PG_RETURN_POINTER(frame);
 }

@@ -6,6 +6,8 @@
  */
 #include "kiln_tensor.h"
 
+#include "kiln_text.h"
+
 #include <math.h>
 
 #include "access/transam.h"
@@ -207,8 +209,8 @@ store_float(uint8_t dtype, Element element, uint8_t *p)
 	return !(isinf(narrow) && !isinf(v)) && !(narrow == 0 && v != 0);
 }
 
-pg_noreturn static void
-does_not_fit(uint8_t dtype, uint64 position)
+void
+kiln_report_element(uint8_t dtype, uint64 position)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -227,7 +229,7 @@ narrow_f64(const uint8_t *source, uint8_t *target, uint64 n, uint64 first)
 		float		narrow = (float) v;
 
 		if (unlikely((isinf(narrow) && !isinf(v)) || (narrow == 0 && v != 0)))
-			does_not_fit(KILN_DTYPE_F32, first + i);
+			kiln_report_element(KILN_DTYPE_F32, first + i);
 		kiln_store_f32(target + i * 4, narrow);
 	}
 }
@@ -312,9 +314,54 @@ kiln_convert_elements(uint8_t from, uint8_t to, const uint8_t *source, uint8_t *
 		uint8_t    *p = target + i * to_width;
 
 		if (!(dtype_is_float(to) ? store_float(to, element, p) : store_integer(to, element, p)))
-			does_not_fit(to, first + i);
+			kiln_report_element(to, first + i);
 		if ((i & 0xffff) == 0xffff)
 			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* The element that decimal text, or a word of FORMAT 5, stands for, rounded once. False if there is none. */
+bool
+kiln_element_from_text(uint8_t dtype, const char *text, size_t length, uint8_t *p)
+{
+	static const uint8_t kinds[] = {
+		[KILN_DTYPE_I8] = KILN_I8, [KILN_DTYPE_I16] = KILN_I16, [KILN_DTYPE_I32] = KILN_I32, [KILN_DTYPE_I64] = KILN_I64,
+		[KILN_DTYPE_U8] = KILN_U8, [KILN_DTYPE_U16] = KILN_U16, [KILN_DTYPE_U32] = KILN_U32, [KILN_DTYPE_U64] = KILN_U64
+	};
+	kiln_error	error;
+	kiln_scalar scalar;
+	Element		element;
+	float		f32;
+	double		f64;
+	uint16_t	half;
+
+	switch (dtype)
+	{
+		case KILN_DTYPE_F64:
+			if (!kiln_f64_in(text, length, true, &f64, &error))
+				return false;
+			kiln_store_f64(p, f64);
+			return true;
+		case KILN_DTYPE_F32:
+			if (!kiln_f32_in(text, length, true, &f32, &error))
+				return false;
+			kiln_store_f32(p, f32);
+			return true;
+		case KILN_DTYPE_F16:
+		case KILN_DTYPE_BF16:
+			if (!kiln_half_in(dtype, text, length, true, &half, &error))
+				return false;
+			kiln_store_u16(p, half);
+			return true;
+		case KILN_DTYPE_BOOL:
+			if (!kiln_integer_in(KILN_U64, text, length, &scalar, &error))
+				return false;
+			return store_integer(dtype, element_unsigned(scalar.u64), p);
+		default:
+			if (!kiln_integer_in(kinds[dtype], text, length, &scalar, &error))
+				return false;
+			element = dtype <= KILN_DTYPE_I64 ? element_signed(scalar.i64) : element_unsigned(scalar.u64);
+			return store_integer(dtype, element, p);
 	}
 }
 

@@ -68,6 +68,17 @@ read_entry(KilnTensorReader *reader, uint32 i)
 	reader->width = (uint8_t) kiln_dtype_width(reader->tensor.dtype);
 }
 
+/* Order of names: unsigned bytes, a prefix first. */
+static int
+compare_names(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	int			order = memcmp(a, b, Min(a_length, b_length));
+
+	if (order != 0)
+		return order;
+	return a_length < b_length ? -1 : a_length > b_length;
+}
+
 /* Find the entry of that name, by binary search; false if there is none. */
 static bool
 find_entry(KilnTensorReader *reader, uint32 count, const char *name, size_t length)
@@ -81,15 +92,24 @@ find_entry(KilnTensorReader *reader, uint32 count, const char *name, size_t leng
 		int			order;
 
 		read_entry(reader, middle);
-		order = memcmp(name, reader->tensor.name, Min(length, reader->tensor.name_length));
-		if (order == 0 && length == reader->tensor.name_length)
+		order = compare_names(name, length, reader->tensor.name, reader->tensor.name_length);
+		if (order == 0)
 			return true;
-		if (order < 0 || (order == 0 && length < reader->tensor.name_length))
+		if (order < 0)
 			high = middle;
 		else
 			low = middle + 1;
 	}
 	return false;
+}
+
+void
+kiln_report_no_tensor(const char *name, size_t length)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("tensor \"%s\" does not exist", kiln_utf8_for_message(name, length)),
+			 errhint("kiln_tensors() lists the tensors of a value.")));
 }
 
 /* The tensor meant when none is named. */
@@ -119,10 +139,7 @@ kiln_tensor_open(KilnTensorReader *reader, Datum datum, const char *name, size_t
 	if (name == NULL)
 		find_only(reader, count);
 	else if (!find_entry(reader, count, name, length))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("tensor \"%s\" does not exist", kiln_utf8_for_message(name, length)),
-				 errhint("kiln_tensors() lists the tensors of a value.")));
+		kiln_report_no_tensor(name, length);
 }
 
 /* A copy of a datum as it is read: out of line if it is read by part, else whole. */
@@ -175,6 +192,48 @@ void
 kiln_tensor_close(KilnTensorReader *reader)
 {
 	kiln_toast_close(&reader->toast);
+}
+
+/* ------------------------------------------------------------------ whole directories */
+
+kiln_tensor *
+kiln_directory_open(Datum datum, uint32 extra, uint32 *count)
+{
+	KilnTensorReader reader;
+	kiln_tensor *tensors;
+	const uint8_t *directory;
+
+	kiln_toast_open(&reader.toast, PointerGetDatum(PG_DETOAST_DATUM_PACKED(datum)));
+	*count = read_count(&reader.toast);
+	directory = reader.toast.data + KILN_TENSORS_HEAD;
+	tensors = palloc_extended(Max((Size) *count + extra, 1) * sizeof(kiln_tensor), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < *count; i++)
+	{
+		read_entry(&reader, i);
+		(void) kiln_directory_entry(directory, reader.toast.total - KILN_TENSORS_HEAD, i, &tensors[i]);
+	}
+	return tensors;
+}
+
+int64
+kiln_tensors_find(const kiln_tensor *tensors, uint32 count, const char *name, size_t length)
+{
+	uint32		low = 0;
+	uint32		high = count;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+		int			order = compare_names(name, length, tensors[middle].name, tensors[middle].name_length);
+
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return -1 - (int64) low;
 }
 
 /* ------------------------------------------------------------------ elements */

@@ -57,6 +57,50 @@ out_of_range(const char *sql_type)
 
 /* ------------------------------------------------------------------ json fields */
 
+/* A step under #>, where a key may be a position, as jsonb's own function for that has it. */
+static Jsonb *
+json_loose(const KilnField *field, Jsonb *jsonb)
+{
+	uint32		steps = field->path->count - field->rest;
+	Datum	   *keys = palloc(steps * sizeof(Datum));
+	bool		isnull;
+	Datum		found;
+
+	for (uint32 i = 0; i < steps; i++)
+	{
+		const kiln_path_step *step = &field->path->steps[field->rest + i];
+
+		keys[i] = kiln_utf8_to_text_datum((const uint8_t *) step->name, step->length);
+	}
+	found = jsonb_get_element(jsonb, keys, (int) steps, &isnull, false);
+	return isnull ? NULL : DatumGetJsonbP(found);
+}
+
+/* One step as -> of jsonb takes it: a position in an array, a key of an object; NULL if there is nothing. */
+static JsonbValue *
+json_step(JsonbContainer *container, const kiln_path_step *step)
+{
+	JsonbValue	key;
+	int64		position = step->index;
+
+	if (!step->is_index)
+	{
+		if (!JsonContainerIsObject(container))
+			return NULL;
+		key.type = jbvString;
+		key.val.string.val = kiln_utf8_to_server(step->name, step->length);
+		key.val.string.len = (int) strlen(key.val.string.val);
+		return findJsonbValueFromContainer(container, JB_FOBJECT, &key);
+	}
+	if (!JsonContainerIsArray(container) || JsonContainerIsScalar(container))
+		return NULL;
+	if (position < 0)
+		position += JsonContainerSize(container);
+	if (position < 0 || position >= JsonContainerSize(container))
+		return NULL;
+	return getIthJsonbValueFromContainer(container, (uint32) position);
+}
+
 /*
  * What the path's rest finds inside a json value, as jsonb; NULL if nothing.
  */
@@ -67,25 +111,23 @@ json_inside(const KilnField *field)
 	const uint8_t *text = kiln_field_span(field, &length);
 	char	   *server = kiln_utf8_to_server((const char *) text, length);
 	Jsonb	   *jsonb = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(server)));
-	uint32		steps = field->path->count - field->rest;
-	Datum	   *keys;
-	bool		isnull;
-	Datum		found;
+	JsonbContainer *container = &jsonb->root;
+	JsonbValue *found = NULL;
 
-	if (steps == 0)
+	if (field->rest == field->path->count)
 		return jsonb;
-	keys = palloc(steps * sizeof(Datum));
-	for (uint32 i = 0; i < steps; i++)
+	if (field->loose)
+		return json_loose(field, jsonb);
+	for (uint32 i = field->rest; i < field->path->count; i++)
 	{
-		const kiln_path_step *step = &field->path->steps[field->rest + i];
-
-		if (step->name)
-			keys[i] = kiln_utf8_to_text_datum((const uint8_t *) step->name, step->length);
-		else
-			keys[i] = CStringGetTextDatum(psprintf(INT64_FORMAT, step->index));
+		if (container == NULL)
+			return NULL;		/* a step into a scalar */
+		found = json_step(container, &field->path->steps[i]);
+		if (found == NULL)
+			return NULL;
+		container = found->type == jbvBinary ? found->val.binary.data : NULL;
 	}
-	found = jsonb_get_element(jsonb, keys, (int) steps, &isnull, false);
-	return isnull ? NULL : DatumGetJsonbP(found);
+	return JsonbValueToJsonb(found);
 }
 
 static bool

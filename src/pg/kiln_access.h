@@ -36,6 +36,7 @@ typedef struct KilnField
 	KilnSchema *schema;			/* the value's */
 	const kiln_path *path;		/* of the access */
 	uint32_t	rest;			/* first path step inside a json value; path->count if none */
+	bool		loose;			/* a key may stand for a position: #> */
 	uint8_t		kind;			/* of the frame */
 } KilnField;
 

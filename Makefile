@@ -2,6 +2,7 @@
 #
 #   make, make install, make installcheck     the extension, by the PGXS convention (PG_CONFIG=… picks the server)
 #   make CHECKED=1                            every access plan runs with full checks; a disagreement is a PANIC
+#   make UBSAN=1                              with UndefinedBehaviorSanitizer; what it reports ends the backend
 #   make libkiln                              the codec alone, libkiln.a; needs no PostgreSQL
 #   make unit, differential [SANITIZE=1]      the codec's tests, also under ASan and UBSan
 #   make fuzz [FUZZ_SECONDS=30], fuzz-replay  fuzz targets, and their corpora without a fuzzer
@@ -12,6 +13,7 @@
 
 VERSION = 1.0.0
 WERROR = -Werror
+comma := ,
 
 CODEC_SOURCES := $(sort $(wildcard src/codec/*.c))
 SERVER_SOURCES := $(sort $(wildcard src/pg/*.c))
@@ -28,13 +30,14 @@ OBJS = $(CODEC_SOURCES:.c=.o) $(SERVER_SOURCES:.c=.o)
 # The server's headers come in as system headers, so that warnings are about our code alone.
 PG_CPPFLAGS = -I$(srcdir)/src/codec -I$(srcdir)/src/pg -isystem $(includedir_server) $(if $(CHECKED),-DKILN_CHECKED)
 PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition $(WERROR)
+PG_CFLAGS += $(if $(UBSAN),-fsanitize=undefined$(comma)alignment -fno-sanitize-recover=all)
 # "make CC=clang" against a server that gcc built: some of its flags mean nothing to clang, which also warns of comparisons
 # inside the server's macros. Neither is a fault of ours.
 ifneq ($(findstring clang,$(CC)),)
 PG_CFLAGS += -Wno-sign-compare -Wno-ignored-attributes -Wno-ignored-optimization-argument -Wno-unknown-warning-option
 endif
 
-SHLIB_LINK = -lutf8proc
+SHLIB_LINK = -lutf8proc $(if $(UBSAN),-fsanitize=undefined)
 ifeq ($(shell uname -s),Linux)
 # Calls between our own files need no detour through the linkage table.
 SHLIB_LINK += -Wl,-Bsymbolic-functions

@@ -137,6 +137,8 @@ begin()
 	trap 'exit 130' INT
 	trap 'exit 143' TERM HUP
 	chmod 755 "$work"
+	mkdir -m 1777 "$work/tmp"
+	export TMPDIR=$work/tmp
 	# Nothing of the caller's session may steer the clients, and no locale the output.
 	unset "${!PG@}"
 	export LC_ALL=C.UTF-8 TZ=UTC

@@ -136,6 +136,10 @@ CREATE VIEW kiln_columns AS
 COMMENT ON VIEW kiln_columns IS 'columns of type kiln(name), and whether a schema of that name is registered; NULL for kiln(tensor)';
 GRANT SELECT ON kiln_columns TO PUBLIC;
 
+CREATE FUNCTION kiln_register(name text, type regtype) RETURNS text
+	AS 'MODULE_PATHNAME', 'kiln_register_type' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION kiln_register(text, regtype) IS 'register the columns of a table or composite type as a definition; its hash';
+
 ------------------------------------------------------------------------
 -- reading
 ------------------------------------------------------------------------

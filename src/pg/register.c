@@ -251,14 +251,9 @@ create_statement(const KilnSchema *schema)
 	return statement;
 }
 
-/* kiln_register(text): the hash of the definition, which is in the registry afterwards. */
-PG_FUNCTION_INFO_V1(kiln_register);
 Datum
-kiln_register(PG_FUNCTION_ARGS)
+kiln_register_schema(KilnSchema *schema)
 {
-	size_t		length;
-	const char *text = kiln_text_datum_to_utf8(PG_GETARG_DATUM(0), &length);
-	KilnSchema *schema = kiln_schema_parse_user(text, length, false, NULL);
 	CreateForeignServerStmt *statement;
 	Oid			wrapper;
 
@@ -275,6 +270,17 @@ kiln_register(PG_FUNCTION_ARGS)
 		   kiln_create_server_text(statement->servername, statement->servertype, statement->version,
 								   defGetString(linitial_node(DefElem, statement->options))));
 	PG_RETURN_TEXT_P(hash_text(schema->hash));
+}
+
+/* kiln_register(text): the hash of the definition, which is in the registry afterwards. */
+PG_FUNCTION_INFO_V1(kiln_register);
+Datum
+kiln_register(PG_FUNCTION_ARGS)
+{
+	size_t		length;
+	const char *text = kiln_text_datum_to_utf8(PG_GETARG_DATUM(0), &length);
+
+	return kiln_register_schema(kiln_schema_parse_user(text, length, false, NULL));
 }
 
 /* ------------------------------------------------------------------ kiln_forget */

@@ -5,6 +5,7 @@
  *   registry_catalog.c   the catalog: our wrapper, its servers, the list of names
  *   registry_resolve.c   what a user's text means: definitions, names, hashes
  *   register.c           the SQL functions that change the registry
+ *   register_type.c      a definition from the columns of a row type
  *   registry_show.c      the SQL functions that show it
  */
 #ifndef KILN_REGISTRY_H
@@ -90,6 +91,11 @@ extern void kiln_check_registrable(const KilnSchema *schema);
 
 /* 42704: no such definition; saved in escontext or raised. */
 extern void kiln_report_missing(uint64 hash, Node *escontext);
+
+/* ------------------------------------------------------------------ register.c */
+
+/* Put a definition into the registry, if it is not there; its hash as a text datum. What kiln_register() does. */
+extern Datum kiln_register_schema(KilnSchema *schema);
 
 /* ------------------------------------------------------------------ registry_show.c */
 

@@ -1,9 +1,10 @@
 /*
  * Planner support: one typed accessor call for a chain of operators.
  *
- * (v->'a'->'b')::int8 would cut two values out of v and then read the second. It means kiln_get_int8(v, 'a.b'), and that is what the
- * planner gets to see: in the plan, and, since index expressions pass through here too, in expression indexes, so that either spelling
- * uses an index on the other. Functions are identified by OID, so the extension may live in any schema.
+ * (v->'a'->'b')::int8, or v['a']['b']::int8, would cut two values out of v and then read the second. It means
+ * kiln_get_int8(v, 'a.b'), and that is what the planner gets to see: in the plan, and, since index expressions pass
+ * through here too, in expression indexes, so that either spelling uses an index on the other. Functions are
+ * identified by OID, so the extension may live in any schema.
  */
 #include "kiln_pg.h"
 
@@ -45,7 +46,9 @@ static const Getter getters[] = {
 	{"kiln_get", "kiln_get_text"},
 };
 
-/* OID of one of our functions by name and argument types, in the schema that holds them; InvalidOid if there is none. */
+/*
+ * OID of one of our functions by name and argument types, in the schema that holds them; InvalidOid if there is none.
+ */
 static Oid
 own_function(Oid namespace, const char *name, int nargs, const Oid *argtypes)
 {
@@ -75,8 +78,8 @@ call_parts(Node *node, Oid *function, List **args)
 }
 
 /*
- * Append one step to a path: a key, quoted only if it has to be, so that it is spelled as a user would; or a position. A server's encoding
- * keeps ASCII apart, so quoting there is quoting in UTF-8.
+ * Append one step to a path: a key, quoted only if it has to be, so that it is spelled as a user would; or a
+ * position. A server's encoding keeps ASCII apart, so quoting there is quoting in UTF-8.
  */
 static void
 append_step(StringInfo path, Const *step, bool position)
@@ -96,8 +99,38 @@ append_step(StringInfo path, Const *step, bool position)
 	path->data[path->len] = '\0';
 }
 
+static Node *follow_chain(Node *node, Oid by_key, Oid by_position, StringInfo path);
+
 /*
- * Follow v -> k1 -> k2 …: returns v, and the steps in path; NULL if node is no such chain of constants.
+ * The same for the subscripts of v[k1][k2]…: returns the start of the chain that ends in v, NULL unless all are
+ * constants.
+ */
+static Node *
+follow_subscripts(const SubscriptingRef *ref, Oid by_key, Oid by_position, StringInfo path)
+{
+	Node	   *value;
+	ListCell   *cell;
+
+	if (ref->refassgnexpr || ref->reflowerindexpr)
+		return NULL;
+	foreach(cell, ref->refupperindexpr)
+	{
+		Const	   *step = (Const *) lfirst(cell);
+
+		if (!IsA(step, Const) || step->constisnull)
+			return NULL;
+	}
+	value = follow_chain((Node *) ref->refexpr, by_key, by_position, path);
+	if (value == NULL)
+		value = (Node *) ref->refexpr;
+	foreach(cell, ref->refupperindexpr)
+		append_step(path, lfirst(cell), ((Const *) lfirst(cell))->consttype == INT4OID);
+	return value;
+}
+
+/*
+ * Follow v -> k1 -> k2 …, or subscripts of v, or both: returns v, and the steps in path; NULL if node is no such
+ * chain of constants.
  */
 static Node *
 follow_chain(Node *node, Oid by_key, Oid by_position, StringInfo path)
@@ -107,6 +140,8 @@ follow_chain(Node *node, Oid by_key, Oid by_position, StringInfo path)
 	Node	   *value;
 	Const	   *step;
 
+	if (node && IsA(node, SubscriptingRef) && ((SubscriptingRef *) node)->refcontainertype == get_func_rettype(by_key))
+		return follow_subscripts((SubscriptingRef *) node, by_key, by_position, path);
 	if (!call_parts(node, &function, &args) || (function != by_key && function != by_position))
 		return NULL;
 	step = (Const *) lsecond(args);
@@ -120,8 +155,8 @@ follow_chain(Node *node, Oid by_key, Oid by_position, StringInfo path)
 }
 
 /*
- * getter(value, path), as the parser would have made it, so that it equals an index expression that was written out: its input
- * collation is the path's.
+ * getter(value, path), as the parser would have made it, so that it equals an index expression that was written out:
+ * its input collation is the path's.
  */
 static Node *
 make_call(const FuncExpr *call, Oid getter, Node *value, Node *path)
@@ -188,6 +223,13 @@ kiln_getter_support(PG_FUNCTION_ARGS)
 	Node	   *result = NULL;
 
 	if (IsA(request, SupportRequestSimplify))
-		result = simplify(((SupportRequestSimplify *) request)->fcall);
+	{
+		FuncExpr   *call = ((SupportRequestSimplify *) request)->fcall;
+		int			arguments = list_length(call->args);
+
+		/* a superuser may hang this function on any other */
+		if (arguments == 1 || arguments == 2)
+			result = simplify(call);
+	}
 	PG_RETURN_POINTER(result);
 }

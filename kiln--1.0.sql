@@ -34,6 +34,10 @@ CREATE FUNCTION kiln_typmod_out(integer) RETURNS cstring
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kiln_typmod_out(integer) IS 'type modifier output';
 
+CREATE FUNCTION kiln_subscript(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_subscript(internal) IS 'subscripting handler';
+
 CREATE TYPE kiln (
 	INPUT = kiln_in,
 	OUTPUT = kiln_out,
@@ -41,6 +45,7 @@ CREATE TYPE kiln (
 	SEND = kiln_send,
 	TYPMOD_IN = kiln_typmod_in,
 	TYPMOD_OUT = kiln_typmod_out,
+	SUBSCRIPT = kiln_subscript,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = int4,
 	STORAGE = external
@@ -634,6 +639,70 @@ COMMENT ON FUNCTION kiln_unnest(value kiln) IS 'elements of a list';
 CREATE FUNCTION kiln_typeof(value kiln, path text) RETURNS text
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kiln_typeof(value kiln, path text) IS 'type that the definition of a value has at a path';
+
+------------------------------------------------------------------------
+-- changing
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_set(value kiln, path text, new anyelement) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_set(value kiln, path text, new anyelement) IS 'value with the place at a path set; NULL makes it absent';
+
+CREATE FUNCTION kiln_set(value kiln, path text, new text) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_set(value kiln, path text, new text) IS 'value with the place at a path set from text; NULL makes it absent';
+
+CREATE FUNCTION kiln_merge(value kiln, patch jsonb) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_merge(value kiln, patch jsonb) IS 'value with the members of an object taken over; null makes absent';
+
+CREATE FUNCTION kiln_upgrade(value kiln, drop_removed boolean DEFAULT false) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_upgrade(value kiln, drop_removed boolean) IS 'value in the latest version of its schema';
+
+CREATE FUNCTION kiln_encode(schema text, value kiln) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_encode_kiln' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_encode(schema text, value kiln) IS 'kiln value under another definition';
+
+CREATE FUNCTION kiln_infer(document jsonb) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_infer(document jsonb) IS 'definition that a document fits';
+
+------------------------------------------------------------------------
+-- batches
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_agg_transition(internal, kiln) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_transition(internal, kiln) IS 'transition function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_final(internal) IS 'final function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_combine(internal, internal) IS 'combine function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_serialize(internal) IS 'serialize function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_deserialize(bytea, internal) IS 'deserialize function of kiln_agg';
+
+CREATE AGGREGATE kiln_agg(kiln) (
+	SFUNC = kiln_agg_transition,
+	STYPE = internal,
+	SSPACE = 1024,
+	FINALFUNC = kiln_agg_final,
+	COMBINEFUNC = kiln_agg_combine,
+	SERIALFUNC = kiln_agg_serialize,
+	DESERIALFUNC = kiln_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_agg(kiln) IS 'list of values of one definition, as kiln';
 
 ------------------------------------------------------------------------
 -- what a value says of itself

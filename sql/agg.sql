@@ -15,6 +15,12 @@ FROM (SELECT kiln_agg(m ORDER BY i DESC) AS l FROM sent) AS a;
 SELECT i % 3 AS g, kiln_agg(m ORDER BY i)::jsonb = jsonb_agg(m::jsonb ORDER BY i) AS same FROM sent GROUP BY 1 ORDER BY 1;
 SELECT kiln_agg(DISTINCT m)::jsonb -> 0 ->> 'id' FROM (SELECT m FROM sent UNION ALL SELECT m FROM sent) AS d;
 
+-- kiln_unnest is the inverse, and aggregating its elements gives the list again.
+SELECT count(*), bool_and(hex(e) = hex(kiln_portable(m))) AS same
+FROM (SELECT kiln_agg(m ORDER BY i) AS l FROM sent) AS a, kiln_unnest(l) WITH ORDINALITY AS u(e, n) JOIN sent ON sent.i = u.n;
+SELECT hex(kiln_agg(e ORDER BY n)) = hex(l) AS same
+FROM (SELECT kiln_agg(m ORDER BY i) AS l FROM sent) AS a, kiln_unnest(l) WITH ORDINALITY AS u(e, n) GROUP BY l;
+
 -- As a window function.
 SELECT i, (kiln_agg(m -> 'x') OVER (ORDER BY i ROWS 2 PRECEDING))::jsonb FROM sent WHERE i < 5 ORDER BY i;
 

@@ -18,43 +18,87 @@ kiln_toast_is_partial(Datum datum)
 	return !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
 }
 
+struct varlena *
+kiln_toast_slice(struct varlena *source, size_t from, size_t to)
+{
+	return detoast_attr_slice(source, (int32) from, (int32) (to - from));
+}
+
 /*
- * Fetch the chunks that hold bytes [from, to).
+ * Fetch the chunks that hold bytes [from, to). A reader that goes on from what it has fetches only what follows.
  */
 static void
 fetch(KilnToast *toast, size_t from, size_t to)
 {
 	size_t		past = (to + TOAST_MAX_CHUNK_SIZE - 1) / TOAST_MAX_CHUNK_SIZE * TOAST_MAX_CHUNK_SIZE;
+	struct varlena *whole = toast->fetched;
 
-	from -= from % TOAST_MAX_CHUNK_SIZE;
 	past = Min(past, toast->total);
-	if (toast->fetched)
-		pfree(toast->fetched);
-	toast->fetched = NULL;
-	toast->fetched = detoast_attr_slice(toast->source, (int32) from, (int32) (past - from));
-	toast->data = (const uint8_t *) VARDATA_ANY(toast->fetched);
+	from -= from % TOAST_MAX_CHUNK_SIZE;
+	if (whole != NULL && from >= toast->start && from < toast->start + toast->have)
+	{
+		size_t		kept = toast->start + toast->have - from;
+		struct varlena *more = kiln_toast_slice(toast->source, from + kept, past);
+		size_t		n = VARSIZE_ANY_EXHDR(more);
+
+		memmove(VARDATA(whole), toast->data + (from - toast->start), kept);
+		whole = repalloc(whole, VARHDRSZ + kept + n);
+		memcpy(VARDATA(whole) + kept, VARDATA_ANY(more), n);
+		SET_VARSIZE(whole, VARHDRSZ + kept + n);
+		pfree(more);
+	}
+	else
+	{
+		if (whole != NULL)
+			pfree(whole);
+		toast->fetched = NULL;
+		whole = kiln_toast_slice(toast->source, from, past);
+	}
+	toast->fetched = whole;
+	toast->data = (const uint8_t *) VARDATA_ANY(whole);
 	toast->start = from;
-	toast->have = VARSIZE_ANY_EXHDR(toast->fetched);
+	toast->have = VARSIZE_ANY_EXHDR(whole);
+}
+
+/* Have the range in the cache, or else fetch it. */
+static void
+bring(KilnToast *toast, size_t from, size_t to)
+{
+	if (toast->cache == NULL || toast->fetched != NULL || !kiln_toast_cache_read(toast->cache, toast, from, to))
+		fetch(toast, from, to);
+}
+
+void
+kiln_toast_open_cached(KilnToast *toast, Datum datum, KilnToastCache *cache)
+{
+	struct varlena *varlena = (struct varlena *) DatumGetPointer(datum);
+	struct varlena *whole;
+
+	memset(toast, 0, sizeof *toast);
+	toast->cache = cache;
+	if (kiln_toast_is_partial(datum))
+	{
+		toast->source = varlena;
+		toast->total = toast_raw_datum_size(datum) - VARHDRSZ;
+		bring(toast, 0, 1);
+		return;
+	}
+	if (cache != NULL && VARATT_IS_EXTERNAL_ONDISK(varlena))
+		whole = kiln_toast_cache_whole(cache, varlena);
+	else
+	{
+		whole = PG_DETOAST_DATUM_PACKED(datum);
+		if (whole != varlena)
+			toast->fetched = whole;
+	}
+	toast->data = (const uint8_t *) VARDATA_ANY(whole);
+	toast->total = toast->have = VARSIZE_ANY_EXHDR(whole);
 }
 
 void
 kiln_toast_open(KilnToast *toast, Datum datum)
 {
-	struct varlena *whole;
-
-	memset(toast, 0, sizeof *toast);
-	if (kiln_toast_is_partial(datum))
-	{
-		toast->source = (struct varlena *) DatumGetPointer(datum);
-		toast->total = toast_raw_datum_size(datum) - VARHDRSZ;
-		fetch(toast, 0, 1);
-		return;
-	}
-	whole = PG_DETOAST_DATUM_PACKED(datum);
-	if ((Pointer) whole != DatumGetPointer(datum))
-		toast->fetched = whole;
-	toast->data = (const uint8_t *) VARDATA_ANY(whole);
-	toast->total = toast->have = VARSIZE_ANY_EXHDR(whole);
+	kiln_toast_open_cached(toast, datum, NULL);
 }
 
 const uint8_t *
@@ -63,7 +107,7 @@ kiln_toast_read(KilnToast *toast, size_t from, size_t to)
 	to = Min(to, toast->total);
 	from = Min(from, to);
 	if (from < toast->start || to > toast->start + toast->have)
-		fetch(toast, from, to);
+		bring(toast, from, to);
 	return toast->data + (from - toast->start);
 }
 

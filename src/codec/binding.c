@@ -340,24 +340,6 @@ copy_up_to_16(uint8_t *to, const char *from, size_t n)
 	memcpy(to + n - 8, &tail, 8);
 }
 
-/* The content of a slice: most are short, and a call to memcpy costs more than they do. */
-static inline void
-copy_content(uint8_t *to, const char *from, size_t n)
-{
-	if (n >= 8 && n <= 16)
-		copy_up_to_16(to, from, n);
-	else if (n >= 4 && n < 8)
-		copy_up_to_8(to, from, n);
-	else if (n > 16)
-		memcpy(to, from, n);
-	else if (n != 0)
-	{
-		to[0] = (uint8_t) from[0];
-		to[n / 2] = (uint8_t) from[n / 2];
-		to[n - 1] = (uint8_t) from[n - 1];
-	}
-}
-
 /* A number of the machine's byte order, stored in the payload's. */
 static inline void
 move_2(uint8_t *to, const char *from)
@@ -435,7 +417,7 @@ run_moves(const kiln_binding *binding, const char *object, uint8_t *p)
 			default:
 				slice = slice_at(object, one->from);
 				kiln_store_u32(p, slice.length);
-				copy_content(p + 4, slice.data, slice.length);
+				kiln_copy_short(p + 4, slice.data, slice.length);
 				p += 4 + (size_t) slice.length;
 				break;
 		}

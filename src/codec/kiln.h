@@ -617,6 +617,23 @@ static inline void kiln_writer_f64(kiln_writer *writer, double v);
 static inline void kiln_writer_bytes(kiln_writer *writer, const void *data, size_t n);
 static inline void kiln_writer_span(kiln_writer *writer, const void *data, uint32_t n); /* length word and bytes: 4 + n */
 
+/*
+ * The same through a bare pointer, for whoever knows a value's fields: reserve once, take writer->pos, put one after the other, set
+ * writer->pos to what the last returned. Each returns the byte after what it stored. The pointer can stay in a register, which the
+ * writer's own, in memory that a byte store might change, can not.
+ */
+static inline uint8_t *kiln_put_u8(uint8_t *p, uint8_t v);
+static inline uint8_t *kiln_put_u16(uint8_t *p, uint16_t v);
+static inline uint8_t *kiln_put_u32(uint8_t *p, uint32_t v);
+static inline uint8_t *kiln_put_u64(uint8_t *p, uint64_t v);
+static inline uint8_t *kiln_put_f32(uint8_t *p, float v);
+static inline uint8_t *kiln_put_f64(uint8_t *p, double v);
+static inline uint8_t *kiln_put_bytes(uint8_t *p, const void *data, size_t n);
+static inline uint8_t *kiln_put_span(uint8_t *p, const void *data, uint32_t n);
+
+/* Copy n bytes that mostly are few (a string's): up to 32 without a call. data may be NULL if n is 0. */
+static inline void kiln_copy_short(uint8_t *to, const void *data, size_t n);
+
 /* A batched message; begin returns a mark for end, or SIZE_MAX without room. */
 size_t		kiln_writer_begin_message(kiln_writer *writer);
 bool		kiln_writer_end_message(kiln_writer *writer, size_t mark);
@@ -1136,6 +1153,106 @@ kiln_held_count(const kiln_held *held, size_t pos, uint32_t least)
 
 /* ---- writer */
 
+/* Two moves that may overlap: neither reads nor writes outside the n bytes. */
+static inline void
+kiln_copy_short(uint8_t *to, const void *data, size_t n)
+{
+	const uint8_t *from = (const uint8_t *) data;
+	uint64_t	head;
+	uint64_t	tail;
+	uint32_t	small_head;
+	uint32_t	small_tail;
+	uint64_t	large_head[2];
+	uint64_t	large_tail[2];
+
+	if (n >= 8 && n <= 16)
+	{
+		memcpy(&head, from, 8);
+		memcpy(&tail, from + n - 8, 8);
+		memcpy(to, &head, 8);
+		memcpy(to + n - 8, &tail, 8);
+	}
+	else if (n >= 4 && n < 8)
+	{
+		memcpy(&small_head, from, 4);
+		memcpy(&small_tail, from + n - 4, 4);
+		memcpy(to, &small_head, 4);
+		memcpy(to + n - 4, &small_tail, 4);
+	}
+	else if (n > 32)
+		memcpy(to, from, n);
+	else if (n > 16)
+	{
+		memcpy(large_head, from, 16);
+		memcpy(large_tail, from + n - 16, 16);
+		memcpy(to, large_head, 16);
+		memcpy(to + n - 16, large_tail, 16);
+	}
+	else if (n != 0)
+	{
+		to[0] = from[0];
+		to[n / 2] = from[n / 2];
+		to[n - 1] = from[n - 1];
+	}
+}
+
+static inline uint8_t *
+kiln_put_u8(uint8_t *p, uint8_t v)
+{
+	*p = v;
+	return p + 1;
+}
+
+static inline uint8_t *
+kiln_put_u16(uint8_t *p, uint16_t v)
+{
+	kiln_store_u16(p, v);
+	return p + 2;
+}
+
+static inline uint8_t *
+kiln_put_u32(uint8_t *p, uint32_t v)
+{
+	kiln_store_u32(p, v);
+	return p + 4;
+}
+
+static inline uint8_t *
+kiln_put_u64(uint8_t *p, uint64_t v)
+{
+	kiln_store_u64(p, v);
+	return p + 8;
+}
+
+static inline uint8_t *
+kiln_put_f32(uint8_t *p, float v)
+{
+	kiln_store_f32(p, v);
+	return p + 4;
+}
+
+static inline uint8_t *
+kiln_put_f64(uint8_t *p, double v)
+{
+	kiln_store_f64(p, v);
+	return p + 8;
+}
+
+static inline uint8_t *
+kiln_put_bytes(uint8_t *p, const void *data, size_t n)
+{
+	kiln_copy_short(p, data, n);
+	return p + n;
+}
+
+static inline uint8_t *
+kiln_put_span(uint8_t *p, const void *data, uint32_t n)
+{
+	kiln_store_u32(p, n);
+	kiln_copy_short(p + 4, data, n);
+	return p + 4 + (size_t) n;
+}
+
 static inline void
 kiln_writer_init(kiln_writer *writer, void *buffer, size_t capacity)
 {
@@ -1210,17 +1327,13 @@ kiln_writer_f64(kiln_writer *writer, double v)
 static inline void
 kiln_writer_bytes(kiln_writer *writer, const void *data, size_t n)
 {
-	if (n == 0)
-		return;
-	memcpy(writer->pos, data, n);
-	writer->pos += n;
+	writer->pos = kiln_put_bytes(writer->pos, data, n);
 }
 
 static inline void
 kiln_writer_span(kiln_writer *writer, const void *data, uint32_t n)
 {
-	kiln_writer_u32(writer, n);
-	kiln_writer_bytes(writer, data, n);
+	writer->pos = kiln_put_span(writer->pos, data, n);
 }
 
 #ifdef __cplusplus

@@ -101,3 +101,8 @@ SELECT attempt('EXECUTE read_short');
 SELECT v FROM get_short;
 SELECT kiln_register('shortlived(a i32)') IS NOT NULL;
 EXECUTE read_short;
+
+-- Steps into json: a position for arrays, a key for objects, as jsonb's -> has it; under #> a key may be a position
+SELECT d->'j'->'k'->0, d->'j'->'k'->'0' AS no_key, d->'j'->0 AS no_position, d->'j'->'k'->1->'z' AS null_inside, kiln_get(d, 'j.k.0') AS bare, kiln_get(d, 'j.k[0]') AS position,
+	d #> '{j,k,0}' AS loose, d #>> '{j,k,-1}' AS last, kiln_get(d, 'j.s.t') AS into_scalar FROM get_doc;
+SELECT v->0, v->'0', v->1->>'a', v #>> '{1,a}', kiln_get(v, '[1].a'), v->>2, v->-1 FROM (VALUES ('[1, {"a": "x"}, null]'::kiln)) AS t (v);

@@ -16,7 +16,7 @@ use KilnTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $tries = $ENV{KILN_MUTATIONS} || 200_000;
+my $tries = $ENV{KILN_MUTATIONS} || 250_000;
 my $generator = ($ENV{KILN_GENERATORS} // '') . '/frames';
 plan skip_all => "no generator at $generator: run by make prove_installcheck" unless -x $generator;
 
@@ -204,7 +204,7 @@ SQL
 }
 
 my $total = 0;
-my %share = (frame => 0.38, text => 0.25, typed => 0.06, encode => 0.06, definition => 0.08, path => 0.01);
+my %share = (frame => 0.55, text => 0.30, typed => 0.07, encode => 0.07, definition => 0.10, path => 0.01);
 
 for my $database (qw(ascii postgres))
 {
@@ -339,7 +339,7 @@ is($node->safe_psql('postgres', q{SELECT door, state, message, encode(bytes, 'he
 
 # ---- the server is as it was
 
-cmp_ok($total, '>=', $tries * 0.8, "mutations tried: $total");
+cmp_ok($total, '>=', $tries, "mutations tried: $total");
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|was terminated by signal|server process .* exited with exit code [2-9]/, 'no crash in the log');
 is($node->safe_psql('postgres', q{SELECT '1'::kiln}), $node->safe_psql('ascii', q{SELECT '1'::kiln}), 'and both databases answer');
 

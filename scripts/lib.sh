@@ -145,15 +145,22 @@ begin()
 	cd "$work"
 }
 
+# Stop the server and remove the folder.
+clear_away()
+{
+	trap '' INT TERM HUP
+	[ -z "$server_runs" ] || stop_server
+	cd /
+	[ -z "$work" ] || rm -rf "$work"
+	work=
+}
+
 cleanup()
 {
 	local status=$?
 
 	trap - EXIT
-	trap '' INT TERM HUP
-	[ -z "$server_runs" ] || stop_server
-	cd /
-	[ -z "$work" ] || rm -rf "$work"
+	clear_away
 	exit $status
 }
 

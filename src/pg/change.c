@@ -143,14 +143,13 @@ static KilnField
 whole_field(const KilnValue *value)
 {
 	static const kiln_path whole;
-	KilnField	field;
+	KilnField	field = {0};
 
 	field.type = value->schema->root;
 	field.base = field.at = value->frame.payload;
 	field.end = value->frame.payload + value->frame.payload_length;
 	field.schema = value->schema;
 	field.path = &whole;
-	field.rest = 0;
 	field.kind = value->frame.kind;
 	return field;
 }

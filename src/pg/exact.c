@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <math.h>
 
+#include "utils/float.h"
+
 #define MANTISSA_BITS	53
 #define FIRST_TERM_BITS	30
 #define MOST_TERM_BITS	62
@@ -430,7 +432,7 @@ kiln_exact_result(const KilnExact *exact, uint64 i, uint64 divisor, bool *overfl
 	if (special == KILN_EXACT_NEGATIVE)
 		return -INFINITY;
 	if (special != 0)
-		return NAN;
+		return get_float8_nan();
 	bits = leading_bits(exact, i, &negative, &exponent, &more);
 	if (bits == 0)
 		return 0;

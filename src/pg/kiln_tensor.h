@@ -11,6 +11,8 @@
  *   tensor_shape.c     what a directory holds: names, dtypes, shapes
  *   tensor_slice.c     parts of a tensor: slices and rows
  *   tensor_edit.c      other shapes, dtypes and names; directories joined
+ *   tensor_reduce.c    one number from a tensor or from two
+ *   tensor_math.c      tensors from tensors, element by element
  *   tensor_field.c     a directory's tensors as its fields, for the accessors
  *
  * Tensor positions count from 1, as SQL arrays do: a[i] = kiln_at(kiln_tensor(a), i). A function that reads one tensor
@@ -151,6 +153,14 @@ extern const uint8_t *kiln_tensor_some(KilnTensorReader *reader, uint64 position
 
 /* n elements from position on, converted, to target. */
 extern void kiln_tensor_copy(KilnTensorReader *reader, uint64 position, uint64 n, uint8_t dtype, uint8_t *target);
+
+/* ------------------------------------------------------------------ tensor_math.c */
+
+/* 2202E unless both have one shape. */
+extern void kiln_check_shapes(const kiln_tensor *a, const kiln_tensor *b);
+
+/* A shape as messages show it: "2,3"; palloc'd. */
+extern const char *kiln_shape_text(uint8_t rank, const uint64 *shape);
 
 /* ------------------------------------------------------------------ tensor_array.c */
 

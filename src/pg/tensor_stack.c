@@ -44,9 +44,8 @@ kiln_row_of_tensor(FunctionCallInfo fcinfo, int argument, kiln_tensor *tensor)
 	tensor->data = kiln_tensor_bytes(&reader, 0, reader.tensor.length);
 }
 
-/* A shape as text, for messages. */
-static const char *
-shape_text(uint8_t rank, const uint64 *shape)
+const char *
+kiln_shape_text(uint8_t rank, const uint64 *shape)
 {
 	StringInfoData buf;
 
@@ -69,7 +68,7 @@ kiln_check_row(uint8_t dtype, uint8_t rank, const uint64 *shape, const kiln_tens
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("rows differ in shape"),
-				 errdetail("One is [%s], another [%s].", shape_text(rank, shape), shape_text(row->rank, row->shape))));
+				 errdetail("One is [%s], another [%s].", kiln_shape_text(rank, shape), kiln_shape_text(row->rank, row->shape))));
 }
 
 /* ------------------------------------------------------------------ state */

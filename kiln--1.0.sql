@@ -609,145 +609,6 @@ CREATE OPERATOR CLASS kiln_ops DEFAULT FOR TYPE kiln USING hash AS
 COMMENT ON OPERATOR CLASS kiln_ops USING hash IS 'equality of values';
 
 ------------------------------------------------------------------------
--- whole values as rows
-------------------------------------------------------------------------
-
-CREATE FUNCTION kiln_to_record(value kiln) RETURNS record
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_to_record(value kiln) IS 'struct as a row of the columns listed after AS';
-
-CREATE FUNCTION kiln_populate_record(base anyelement, value kiln) RETURNS anyelement
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_populate_record(base anyelement, value kiln) IS 'struct as a row of the type of the first argument, which also gives what the struct lacks';
-
-CREATE FUNCTION kiln_each(v kiln, OUT key text, OUT value kiln) RETURNS SETOF record
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
-COMMENT ON FUNCTION kiln_each(v kiln) IS 'keys and values of a struct, dict or tensor directory';
-
-CREATE FUNCTION kiln_each_text(v kiln, OUT key text, OUT value text) RETURNS SETOF record
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
-COMMENT ON FUNCTION kiln_each_text(v kiln) IS 'keys and values of a struct, dict or tensor directory, values as text';
-
-CREATE FUNCTION kiln_keys(value kiln) RETURNS SETOF text
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
-COMMENT ON FUNCTION kiln_keys(value kiln) IS 'keys of a struct, dict or tensor directory';
-
-CREATE FUNCTION kiln_unnest(value kiln) RETURNS SETOF kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
-COMMENT ON FUNCTION kiln_unnest(value kiln) IS 'elements of a list';
-
-CREATE FUNCTION kiln_typeof(value kiln, path text) RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_typeof(value kiln, path text) IS 'type that the definition of a value has at a path';
-
-------------------------------------------------------------------------
--- changing
-------------------------------------------------------------------------
-
-CREATE FUNCTION kiln_set(value kiln, path text, new anyelement) RETURNS kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_set(value kiln, path text, new anyelement) IS 'value with the place at a path set; NULL makes it absent';
-
-CREATE FUNCTION kiln_set(value kiln, path text, new text) RETURNS kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_set(value kiln, path text, new text) IS 'value with the place at a path set from text; NULL makes it absent';
-
-CREATE FUNCTION kiln_merge(value kiln, patch jsonb) RETURNS kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_merge(value kiln, patch jsonb) IS 'value with the members of an object taken over; null makes absent';
-
-CREATE FUNCTION kiln_upgrade(value kiln, drop_removed boolean DEFAULT false) RETURNS kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_upgrade(value kiln, drop_removed boolean) IS 'value in the latest version of its schema';
-
-CREATE FUNCTION kiln_encode(schema text, value kiln) RETURNS kiln
-	AS 'MODULE_PATHNAME', 'kiln_encode_kiln' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_encode(schema text, value kiln) IS 'kiln value under another definition';
-
-CREATE FUNCTION kiln_infer(document jsonb) RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_infer(document jsonb) IS 'definition that a document fits';
-
-------------------------------------------------------------------------
--- batches
-------------------------------------------------------------------------
-
-CREATE FUNCTION kiln_agg_transition(internal, kiln) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_agg_transition(internal, kiln) IS 'transition function of kiln_agg';
-
-CREATE FUNCTION kiln_agg_final(internal) RETURNS kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_agg_final(internal) IS 'final function of kiln_agg';
-
-CREATE FUNCTION kiln_agg_combine(internal, internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_agg_combine(internal, internal) IS 'combine function of kiln_agg';
-
-CREATE FUNCTION kiln_agg_serialize(internal) RETURNS bytea
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_agg_serialize(internal) IS 'serialize function of kiln_agg';
-
-CREATE FUNCTION kiln_agg_deserialize(bytea, internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_agg_deserialize(bytea, internal) IS 'deserialize function of kiln_agg';
-
-CREATE AGGREGATE kiln_agg(kiln) (
-	SFUNC = kiln_agg_transition,
-	STYPE = internal,
-	SSPACE = 1024,
-	FINALFUNC = kiln_agg_final,
-	COMBINEFUNC = kiln_agg_combine,
-	SERIALFUNC = kiln_agg_serialize,
-	DESERIALFUNC = kiln_agg_deserialize,
-	PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE kiln_agg(kiln) IS 'list of values of one definition, as kiln';
-
-------------------------------------------------------------------------
--- what a value says of itself
-------------------------------------------------------------------------
-
-CREATE FUNCTION kiln_schema(value kiln) RETURNS text
-	AS 'MODULE_PATHNAME', 'kiln_schema_name' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_schema(value kiln) IS 'name of the schema of a value';
-
-CREATE FUNCTION kiln_version(value kiln) RETURNS bigint
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_version(value kiln) IS 'version of the registered definition of a value';
-
-CREATE FUNCTION kiln_definition(value kiln) RETURNS text
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_definition(value kiln) IS 'canonical definition of a value';
-
-CREATE FUNCTION kiln_hash(value kiln) RETURNS text
-	AS 'MODULE_PATHNAME', 'kiln_hash_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_hash(value kiln) IS 'hash of the definition of a value, 16 hex digits';
-
-CREATE FUNCTION kiln_is(value kiln, name text) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_is(value kiln, name text) IS 'is the value of the schema of that name?';
-
-CREATE FUNCTION kiln_frame(value kiln) RETURNS bytea
-	AS 'MODULE_PATHNAME', 'kiln_frame_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_frame(value kiln) IS 'bytes of a value, as stored and sent';
-
-CREATE FUNCTION kiln_from_frame(frame bytea) RETURNS kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_from_frame(frame bytea) IS 'value from the bytes of a frame, checked';
-
-CREATE FUNCTION kiln_verify(value kiln) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_verify(value kiln) IS 'does the value keep every rule of its definition?';
-
-CREATE FUNCTION kiln_intern(value kiln) RETURNS kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_intern(value kiln) IS 'inline value by hash, if its definition is registered';
-
-CREATE FUNCTION kiln_portable(value kiln) RETURNS kiln
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kiln_portable(value kiln) IS 'value that carries its definition along';
-------------------------------------------------------------------------
 -- tensors
 ------------------------------------------------------------------------
 
@@ -1279,3 +1140,142 @@ CREATE FUNCTION kiln_scale(value kiln, factor double precision) RETURNS kiln
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kiln_scale(value kiln, factor double precision) IS 'elements of a tensor times a number';
 
+------------------------------------------------------------------------
+-- whole values as rows
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_to_record(value kiln) RETURNS record
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_record(value kiln) IS 'struct as a row of the columns listed after AS';
+
+CREATE FUNCTION kiln_populate_record(base anyelement, value kiln) RETURNS anyelement
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_populate_record(base anyelement, value kiln) IS 'struct as a row of the type of the first argument, which also gives what the struct lacks';
+
+CREATE FUNCTION kiln_each(v kiln, OUT key text, OUT value kiln) RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_each(v kiln) IS 'keys and values of a struct, dict or tensor directory';
+
+CREATE FUNCTION kiln_each_text(v kiln, OUT key text, OUT value text) RETURNS SETOF record
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_each_text(v kiln) IS 'keys and values of a struct, dict or tensor directory, values as text';
+
+CREATE FUNCTION kiln_keys(value kiln) RETURNS SETOF text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_keys(value kiln) IS 'keys of a struct, dict or tensor directory';
+
+CREATE FUNCTION kiln_unnest(value kiln) RETURNS SETOF kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION kiln_unnest(value kiln) IS 'elements of a list';
+
+CREATE FUNCTION kiln_typeof(value kiln, path text) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_typeof(value kiln, path text) IS 'type that the definition of a value has at a path';
+
+------------------------------------------------------------------------
+-- changing
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_set(value kiln, path text, new anyelement) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_set(value kiln, path text, new anyelement) IS 'value with the place at a path set; NULL makes it absent';
+
+CREATE FUNCTION kiln_set(value kiln, path text, new text) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_set(value kiln, path text, new text) IS 'value with the place at a path set from text; NULL makes it absent';
+
+CREATE FUNCTION kiln_merge(value kiln, patch jsonb) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_merge(value kiln, patch jsonb) IS 'value with the members of an object taken over; null makes absent';
+
+CREATE FUNCTION kiln_upgrade(value kiln, drop_removed boolean DEFAULT false) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_upgrade(value kiln, drop_removed boolean) IS 'value in the latest version of its schema';
+
+CREATE FUNCTION kiln_encode(schema text, value kiln) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_encode_kiln' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_encode(schema text, value kiln) IS 'kiln value under another definition';
+
+CREATE FUNCTION kiln_infer(document jsonb) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_infer(document jsonb) IS 'definition that a document fits';
+
+------------------------------------------------------------------------
+-- batches
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_agg_transition(internal, kiln) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_transition(internal, kiln) IS 'transition function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_final(internal) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_final(internal) IS 'final function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_combine(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_combine(internal, internal) IS 'combine function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_serialize(internal) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_serialize(internal) IS 'serialize function of kiln_agg';
+
+CREATE FUNCTION kiln_agg_deserialize(bytea, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_agg_deserialize(bytea, internal) IS 'deserialize function of kiln_agg';
+
+CREATE AGGREGATE kiln_agg(kiln) (
+	SFUNC = kiln_agg_transition,
+	STYPE = internal,
+	SSPACE = 1024,
+	FINALFUNC = kiln_agg_final,
+	COMBINEFUNC = kiln_agg_combine,
+	SERIALFUNC = kiln_agg_serialize,
+	DESERIALFUNC = kiln_agg_deserialize,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE kiln_agg(kiln) IS 'list of values of one definition, as kiln';
+
+------------------------------------------------------------------------
+-- what a value says of itself
+------------------------------------------------------------------------
+
+CREATE FUNCTION kiln_schema(value kiln) RETURNS text
+	AS 'MODULE_PATHNAME', 'kiln_schema_name' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_schema(value kiln) IS 'name of the schema of a value';
+
+CREATE FUNCTION kiln_version(value kiln) RETURNS bigint
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_version(value kiln) IS 'version of the registered definition of a value';
+
+CREATE FUNCTION kiln_definition(value kiln) RETURNS text
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_definition(value kiln) IS 'canonical definition of a value';
+
+CREATE FUNCTION kiln_hash(value kiln) RETURNS text
+	AS 'MODULE_PATHNAME', 'kiln_hash_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_hash(value kiln) IS 'hash of the definition of a value, 16 hex digits';
+
+CREATE FUNCTION kiln_is(value kiln, name text) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_is(value kiln, name text) IS 'is the value of the schema of that name?';
+
+CREATE FUNCTION kiln_frame(value kiln) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'kiln_frame_bytes' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_frame(value kiln) IS 'bytes of a value, as stored and sent';
+
+CREATE FUNCTION kiln_from_frame(frame bytea) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_frame(frame bytea) IS 'value from the bytes of a frame, checked';
+
+CREATE FUNCTION kiln_verify(value kiln) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_verify(value kiln) IS 'does the value keep every rule of its definition?';
+
+CREATE FUNCTION kiln_intern(value kiln) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_intern(value kiln) IS 'inline value by hash, if its definition is registered';
+
+CREATE FUNCTION kiln_portable(value kiln) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_portable(value kiln) IS 'value that carries its definition along';

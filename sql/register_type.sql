@@ -27,16 +27,21 @@ CREATE TYPE mood AS ENUM ('sad', 'it''s ok', 'happy');
 ALTER TYPE mood ADD VALUE 'content' BEFORE 'happy';
 CREATE TABLE every (
 	b bool, i2 int2 NOT NULL, i4 int4, i8 int8 NOT NULL, o oid, f4 float4, f8 float8, n numeric, n2 numeric(10, 2),
-	t text NOT NULL, v varchar(20), c char(5), na name, y bytea, u uuid, d date, ts timestamp, ts0 timestamp(0), tz timestamptz(3),
+	t text NOT NULL, v varchar(20), c char(5), na name, y bytea, u uuid, d date, ts timestamp, ts0 timestamp(0),
+		tz timestamptz(3),
 	j json, jb jsonb, m mood);
 SELECT registers('rt_every', 'every');
 SELECT kiln_register('rt_every', 'every') = hash AS again FROM kiln_schemas WHERE name = 'rt_every';
 INSERT INTO every VALUES
-	(true, -32768, 2147483647, -9223372036854775808, 4294967295, 0.1, 1e300, 1.500, 12.34, '', 'varchar', 'ab', 'pg_class', '\x00ff',
-	'01020304-0506-0708-090a-0b0c0d0e0f10', '0044-03-15 BC', 'infinity', '2000-01-01 00:00:01', '2024-02-29 12:00:00.123+00', '{"a" : 1}',
+	(true, -32768, 2147483647, -9223372036854775808, 4294967295, 0.1, 1e300, 1.500, 12.34, '', 'varchar', 'ab',
+		'pg_class', '\x00ff',
+	'01020304-0506-0708-090a-0b0c0d0e0f10', '0044-03-15 BC', 'infinity', '2000-01-01 00:00:01',
+		'2024-02-29 12:00:00.123+00', '{"a" : 1}',
 	'[1, null]', 'content'),
-	(NULL, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 'é', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
-	(false, 32767, 0, 9223372036854775807, 0, 'NaN', '-Infinity', 'NaN', 0, 'x', '', '', '', '', NULL, '-infinity', NULL, NULL, '-infinity',
+	(NULL, 0, NULL, 0, NULL, NULL, NULL, NULL, NULL, 'é', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+		NULL, NULL),
+	(false, 32767, 0, 9223372036854775807, 0, 'NaN', '-Infinity', 'NaN', 0, 'x', '', '', '', '', NULL, '-infinity',
+		NULL, NULL, '-infinity',
 	NULL, '"s"', 'sad');
 -- json has no equality, so that rows are compared by their text
 SELECT kiln_populate_record(NULL::every, kiln_encode('rt_every', e))::text = e::text AS comes_back FROM every AS e;
@@ -47,18 +52,22 @@ CREATE TYPE point2 AS (x float8, y float8);
 CREATE TABLE arrays (l int[] NOT NULL, t text[], g float8[][], p point2[], m mood[], b numeric(5, 1)[]);
 SELECT registers('rt_arrays', 'arrays');
 SELECT comes_back('rt_arrays', NULL::arrays, r) FROM (VALUES
-	(ROW('{1,2}', '{a,"",null_}', '{{1,2},{3,4}}', ARRAY[ROW(1, 2), ROW(3, NULL)]::point2[], '{sad,happy}', '{1.5}')::arrays),
+	(ROW('{1,2}', '{a,"",null_}', '{{1,2},{3,4}}', ARRAY[ROW(1, 2), ROW(3, NULL)]::point2[], '{sad,happy}',
+		'{1.5}')::arrays),
 	(ROW('{}', NULL, '{}', '{}', NULL, '{}')::arrays)) AS t (r);
-SELECT attempt($$SELECT kiln_encode('rt_arrays', ROW('{1,NULL}', NULL, NULL, NULL, NULL, NULL)::register_type_test.arrays)$$);
+SELECT attempt($$SELECT kiln_encode('rt_arrays', ROW('{1,NULL}', NULL, NULL, NULL, NULL,
+	NULL)::register_type_test.arrays)$$);
 
 -- Composites in composites are structs without a name
 CREATE TYPE shape AS (name text, center point2, outline point2[]);
 CREATE TABLE drawing (id int PRIMARY KEY, main shape NOT NULL, others shape[]);
 SELECT registers('rt_drawing', 'drawing');
 INSERT INTO drawing VALUES
-	(1, ROW('a', ROW(1, 2), ARRAY[ROW(0, 0), ROW(1, NULL)]::point2[]), ARRAY[ROW('b', NULL, NULL), ROW(NULL, NULL, '{}')]::shape[]),
+	(1, ROW('a', ROW(1, 2), ARRAY[ROW(0, 0), ROW(1, NULL)]::point2[]), ARRAY[ROW('b', NULL, NULL), ROW(NULL, NULL,
+		'{}')]::shape[]),
 	(2, ROW(NULL, NULL, NULL), NULL);
-SELECT comes_back('rt_drawing', NULL::drawing, d), kiln_encode('rt_drawing', d)->'main'->>'name' AS name FROM drawing AS d;
+SELECT comes_back('rt_drawing', NULL::drawing, d), kiln_encode('rt_drawing', d)->'main'->>'name' AS name
+	FROM drawing AS d;
 SELECT registers('rt_shape', 'shape');
 
 -- Domains are their base; one that refuses NULL makes its column, and is as good as the column's own NOT NULL
@@ -68,7 +77,8 @@ CREATE DOMAIN grid AS int[][];
 CREATE DOMAIN shape_of_mine AS shape;
 CREATE TABLE domains (p percent, k known, kk known[], g grid, s shape_of_mine);
 SELECT registers('rt_domains', 'domains');
-SELECT registers('rt_domain', 'shape_of_mine') = replace(registers('rt_shape', 'shape'), 'rt_shape', 'rt_domain') AS domain_of_rows;
+SELECT registers('rt_domain', 'shape_of_mine') = replace(registers('rt_shape', 'shape'), 'rt_shape',
+	'rt_domain') AS domain_of_rows;
 SELECT comes_back('rt_domains', NULL::domains, ROW(50, 1, '{1,2}', '{{1,2}}', ROW('n', NULL, NULL))::domains);
 
 -- Dropped columns are none, added ones come last: a new version of the name. Views have no constraints.
@@ -99,7 +109,8 @@ CREATE TABLE no7 (v int2vector, t time);
 CREATE TABLE no8 ("$id" int);
 CREATE TYPE empty_label AS ENUM ('');
 CREATE TABLE no9 (e empty_label);
-SELECT t, registers('rt_no', t) FROM unnest(ARRAY['no1', 'no2', 'no3', 'no4', 'no5', 'no6', 'no7', 'no8', 'no9', 'int', 'mood', 'int[]',
+SELECT t, registers('rt_no', t) FROM unnest(ARRAY['no1', 'no2', 'no3', 'no4', 'no5', 'no6', 'no7', 'no8', 'no9', 'int',
+	'mood', 'int[]',
 	'record', 'percent']::regtype[]) AS t;
 SELECT attempt('SELECT kiln_register(''rt_no'', 4294967295::regtype)');
 \set VERBOSITY default
@@ -110,7 +121,8 @@ SELECT name, registers(name, 'point2') FROM unnest(ARRAY['', '$x', 'tensor', '42
 -- Types that multiply end at the length of a definition, in no time
 DO $$
 DECLARE
-	columns text := (SELECT string_agg(format('c%s register_type_test.big%%1$s', i), ',') FROM generate_series(1, 20) AS i);
+	columns text := (SELECT string_agg(format('c%s register_type_test.big%%1$s', i), ',') FROM generate_series(1,
+		20) AS i);
 BEGIN
 	CREATE TYPE big0 AS (a int, b int);
 	FOR i IN 1..4 LOOP

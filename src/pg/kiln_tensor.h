@@ -2,6 +2,7 @@
  * Tensors in the server.
  *
  *   tensor_build.c     arrays to directories
+ *   tensor_list.c      lists in records to directories
  *   tensor_agg.c       rows of numbers to a tensor
  *   tensor_stack.c     rows of arrays to a matrix
  *   tensor_collect.c   named rows to a directory
@@ -13,6 +14,8 @@
  *   tensor_edit.c      other shapes, dtypes and names; directories joined
  *   tensor_reduce.c    one number from a tensor or from two
  *   tensor_math.c      tensors from tensors, element by element
+ *   tensor_npy.c       numpy's files
+ *   tensor_safetensors.c  safetensors files
  *   tensor_field.c     a directory's tensors as its fields, for the accessors
  *
  * Tensor positions count from 1, as SQL arrays do: a[i] = kiln_at(kiln_tensor(a), i). A function that reads one tensor
@@ -77,6 +80,14 @@ extern void kiln_tensor_set_name(kiln_tensor *tensor, Datum name);
  */
 extern void kiln_tensor_of_array(kiln_tensor *tensor, ArrayType *array, uint64 *elements);
 
+/* The tensor as a frame, its data converted to that dtype (0: its own). */
+extern struct varlena *kiln_tensor_converted(kiln_tensor *tensor, uint64 elements, uint8_t dtype);
+
+/* ------------------------------------------------------------------ tensor_npy.c */
+
+/* 22P03 unless all are 0 or 1. */
+extern void kiln_check_bools(const uint8_t *elements, uint64 n);
+
 /* ------------------------------------------------------------------ tensor_agg.c: what aggregates share */
 
 /* The context that states of this aggregate live in; raises if there is no aggregate. */
@@ -135,6 +146,10 @@ extern void kiln_tensor_open_next(KilnTensorReader *reader, uint32 i);
  * All tensors of a datum at once, with names and data that lead into the (detoasted) value. palloc'd, with room for extra more.
  */
 extern kiln_tensor *kiln_directory_open(Datum datum, uint32 extra, uint32 *count);
+
+/* Order of two tensors by name; sorting by it, which returns one of two of the same name, or NULL. */
+extern int	kiln_tensors_compare(const kiln_tensor *a, const kiln_tensor *b);
+extern const kiln_tensor *kiln_tensors_sort(kiln_tensor *tensors, uint32 count);
 
 /* Where among count tensors that name is, or belongs: -1 - place. */
 extern int64 kiln_tensors_find(const kiln_tensor *tensors, uint32 count, const char *name, size_t length);

@@ -226,9 +226,8 @@ frame_of_numerics(kiln_tensor *tensor, ArrayType *array, uint8_t dtype)
 	return frame;
 }
 
-/* The tensor as a frame, in the dtype asked for (0: its own). */
-static struct varlena *
-converted_frame(kiln_tensor *tensor, uint64 elements, uint8_t dtype)
+struct varlena *
+kiln_tensor_converted(kiln_tensor *tensor, uint64 elements, uint8_t dtype)
 {
 	uint8_t		own = tensor->dtype;
 	const uint8_t *data = tensor->data;
@@ -342,7 +341,7 @@ kiln_tensor_from_array(PG_FUNCTION_ARGS)
 		kiln_tensor_of_array(&tensor, array, &elements);
 		if (!PG_ARGISNULL(1))
 			kiln_tensor_set_name(&tensor, PG_GETARG_DATUM(1));
-		frame = converted_frame(&tensor, elements, dtype);
+		frame = kiln_tensor_converted(&tensor, elements, dtype);
 	}
 	PG_FREE_IF_COPY(array, 0);
 	PG_RETURN_POINTER(frame);

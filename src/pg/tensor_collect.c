@@ -74,18 +74,6 @@ add_row(FunctionCallInfo fcinfo, void (*read) (FunctionCallInfo, int, kiln_tenso
 	PG_RETURN_POINTER(state);
 }
 
-static int
-compare_by_name(const void *a, const void *b)
-{
-	const kiln_tensor *left = a;
-	const kiln_tensor *right = b;
-	int			order = memcmp(left->name, right->name, Min(left->name_length, right->name_length));
-
-	if (order != 0)
-		return order;
-	return (int) left->name_length - (int) right->name_length;
-}
-
 /* ------------------------------------------------------------------ the aggregate's functions */
 
 PG_FUNCTION_INFO_V1(kiln_collect_array);
@@ -115,6 +103,7 @@ kiln_collect_final(PG_FUNCTION_ARGS)
 {
 	CollectState *state;
 	kiln_tensor *sorted;
+	const kiln_tensor *twice;
 
 	(void) kiln_state_context(fcinfo);
 	if (PG_ARGISNULL(0))
@@ -122,13 +111,11 @@ kiln_collect_final(PG_FUNCTION_ARGS)
 	state = (CollectState *) PG_GETARG_POINTER(0);
 	sorted = palloc_extended(state->count * sizeof(kiln_tensor), MCXT_ALLOC_HUGE);
 	memcpy(sorted, state->tensors, state->count * sizeof(kiln_tensor));
-	qsort(sorted, state->count, sizeof(kiln_tensor), compare_by_name);
-	for (uint32 i = 1; i < state->count; i++)
-		if (compare_by_name(&sorted[i - 1], &sorted[i]) == 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("tensor \"%s\" comes more than once",
-							kiln_utf8_for_message(sorted[i].name, sorted[i].name_length))));
+	twice = kiln_tensors_sort(sorted, state->count);
+	if (twice)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("tensor \"%s\" comes more than once", kiln_utf8_for_message(twice->name, twice->name_length))));
 	PG_RETURN_POINTER(kiln_tensors_frame(sorted, state->count));
 }
 

@@ -215,6 +215,28 @@ kiln_directory_open(Datum datum, uint32 extra, uint32 *count)
 	return tensors;
 }
 
+int
+kiln_tensors_compare(const kiln_tensor *a, const kiln_tensor *b)
+{
+	return compare_names(a->name, a->name_length, b->name, b->name_length);
+}
+
+static int
+compare_for_sort(const void *a, const void *b)
+{
+	return kiln_tensors_compare(a, b);
+}
+
+const kiln_tensor *
+kiln_tensors_sort(kiln_tensor *tensors, uint32 count)
+{
+	qsort(tensors, count, sizeof(kiln_tensor), compare_for_sort);
+	for (uint32 i = 1; i < count; i++)
+		if (kiln_tensors_compare(&tensors[i - 1], &tensors[i]) == 0)
+			return &tensors[i];
+	return NULL;
+}
+
 int64
 kiln_tensors_find(const kiln_tensor *tensors, uint32 count, const char *name, size_t length)
 {

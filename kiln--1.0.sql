@@ -1140,6 +1140,32 @@ CREATE FUNCTION kiln_scale(value kiln, factor double precision) RETURNS kiln
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kiln_scale(value kiln, factor double precision) IS 'elements of a tensor times a number';
 
+-- from lists, and files of other systems
+
+CREATE FUNCTION kiln_tensor(value kiln, name text DEFAULT '', dtype text DEFAULT NULL) RETURNS kiln
+	AS 'MODULE_PATHNAME', 'kiln_tensor_from_list' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_tensor(value kiln, name text, dtype text) IS 'tensor from a list of numbers';
+
+CREATE FUNCTION kiln_from_npy(file bytea, name text DEFAULT '') RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_npy(file bytea, name text) IS 'tensor from a .npy file';
+
+CREATE FUNCTION kiln_to_npy(value kiln) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_npy(value kiln) IS 'tensor as a .npy file';
+
+CREATE FUNCTION kiln_to_npy(value kiln, name text) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_npy(value kiln, name text) IS 'named tensor as a .npy file';
+
+CREATE FUNCTION kiln_from_safetensors(file bytea) RETURNS kiln
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_from_safetensors(file bytea) IS 'tensors from a safetensors file';
+
+CREATE FUNCTION kiln_to_safetensors(value kiln) RETURNS bytea
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kiln_to_safetensors(value kiln) IS 'tensors of a directory as a safetensors file';
+
 ------------------------------------------------------------------------
 -- whole values as rows
 ------------------------------------------------------------------------

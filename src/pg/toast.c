@@ -55,6 +55,7 @@ fetch(KilnToast *toast, size_t from, size_t to)
 		whole = kiln_toast_slice(toast->source, from, past);
 	}
 	toast->fetched = whole;
+	toast->wanted = NULL;
 	toast->data = (const uint8_t *) VARDATA_ANY(whole);
 	toast->start = from;
 	toast->have = VARSIZE_ANY_EXHDR(whole);
@@ -108,6 +109,8 @@ kiln_toast_read(KilnToast *toast, size_t from, size_t to)
 	from = Min(from, to);
 	if (from < toast->start || to > toast->start + toast->have)
 		bring(toast, from, to);
+	if (toast->wanted != NULL && *toast->wanted < to)
+		*toast->wanted = to;
 	return toast->data + (from - toast->start);
 }
 

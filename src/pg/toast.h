@@ -26,6 +26,7 @@ typedef struct KilnToast
 	size_t		have;
 	struct varlena *fetched;	/* what data leads into, if it was fetched for this reader alone */
 	KilnToastCache *cache;		/* or NULL */
+	size_t	   *wanted;			/* how far the value was read, if data leads into the cache; else NULL */
 } KilnToast;
 
 /* Is the datum one that is read by part? */

@@ -16,10 +16,16 @@
 
 #include "access/detoast.h"
 #include "access/heaptoast.h"
+#include "access/table.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
 #include "utils/snapmgr.h"
 
 /* A place this far behind what is at hand is fetched alone. */
 #define GAP			(8 * TOAST_MAX_CHUNK_SIZE)
+
+/* Where the value before was read to byte n, this one is probably read to byte n or a little more. */
+#define SLACK		256
 
 /* Two snapshots that agree in these see the same. */
 typedef struct SnapshotTag
@@ -44,6 +50,7 @@ struct KilnToastCache
 	KilnToastCache *next;
 	MemoryContext query;
 	MemoryContext context;		/* of the values; child of query */
+	Oid			locked;			/* TOAST table whose locks are held */
 	int			newest;
 	CachedValue values[2];
 };
@@ -143,8 +150,28 @@ value_have(const CachedValue *value)
 }
 
 /*
- * Fetch on to byte to, rounded up to whole chunks.
+ * Keep the TOAST table and its index locked to the end of the transaction, as the table that they belong to is. A lock that is held is
+ * taken again and given back at each fetch for a fraction of the price.
  */
+static void
+hold_locks(KilnToastCache *cache, Oid toast_table)
+{
+	Relation	relation;
+	List	   *indexes;
+	ListCell   *cell;
+
+	if (cache->locked == toast_table)
+		return;
+	relation = table_open(toast_table, AccessShareLock);
+	indexes = RelationGetIndexList(relation);
+	foreach(cell, indexes)
+		LockRelationOid(lfirst_oid(cell), AccessShareLock);
+	list_free(indexes);
+	table_close(relation, NoLock);
+	cache->locked = toast_table;
+}
+
+/* Fetch on to byte to. */
 static void
 value_extend(KilnToastCache *cache, CachedValue *value, struct varlena *source, size_t total, size_t to)
 {
@@ -152,7 +179,7 @@ value_extend(KilnToastCache *cache, CachedValue *value, struct varlena *source, 
 	MemoryContext before = MemoryContextSwitchTo(cache->context);
 	struct varlena *more;
 
-	to = (to + TOAST_MAX_CHUNK_SIZE - 1) / TOAST_MAX_CHUNK_SIZE * TOAST_MAX_CHUNK_SIZE;
+	hold_locks(cache, value->pointer.va_toastrelid);
 	more = kiln_toast_slice(source, have, Min(to, total));
 	if (have == 0)
 		value->data = more;
@@ -190,7 +217,7 @@ kiln_toast_cache_read(KilnToastCache *cache, KilnToast *toast, size_t from, size
 		if (have == 0)
 		{
 			/* a first look: as far as the value was read that was here before */
-			expected = Min(value->wanted, most);
+			expected = value->wanted > 0 ? value->wanted + SLACK : TOAST_MAX_CHUNK_SIZE;
 			value->wanted = 0;
 		}
 		else
@@ -198,11 +225,11 @@ kiln_toast_cache_read(KilnToastCache *cache, KilnToast *toast, size_t from, size
 			/* someone goes on, perhaps step by step; not so if it is a jump over much that nobody wanted */
 			if (from > have + GAP)
 				return false;
-			expected = Min(have * 4, most);
+			expected = Max(have * 4, TOAST_MAX_CHUNK_SIZE);
 		}
-		value_extend(cache, value, toast->source, toast->total, Max(to, expected));
+		value_extend(cache, value, toast->source, toast->total, Max(to, Min(expected, most)));
 	}
-	value->wanted = Max(value->wanted, to);
+	toast->wanted = &value->wanted;
 	toast->data = (const uint8_t *) VARDATA(value->data);
 	toast->start = 0;
 	toast->have = value_have(value);

@@ -114,6 +114,21 @@ INSERT INTO ev SELECT 4, kiln_encode('ev(a i32,b string)', r) FROM (SELECT 4 AS 
 SELECT kiln_encode('(b string, a f64)', v) -> 'a', length(kiln_encode('(b string, a f64)', v) ->> 'b') FROM ev WHERE n = 4;
 SELECT kiln_upgrade(v, true) FROM ev WHERE n = 4;
 
+-- What is of the latest version already is not stored again.
+SELECT kiln_register('ev5(a i32, b string)') IS NOT NULL AS one, kiln_register('ev5(a i64, b string)') IS NOT NULL AS two;
+CREATE TABLE ev_large(n int, v kiln);
+INSERT INTO ev_large SELECT i, kiln_encode(CASE i WHEN 1 THEN 'ev5(a i32,b string)' ELSE 'ev5' END, r)
+	FROM generate_series(1, 2) AS i, LATERAL (SELECT i AS a, repeat('x', 10000) AS b) AS r;
+SELECT format('SELECT array_agg(DISTINCT chunk_id::text) AS chunks FROM %s', reltoastrelid::regclass) AS query FROM pg_class WHERE relname = 'ev_large' \gset
+:query \gset before_
+UPDATE ev_large SET v = kiln_upgrade(v);
+:query \gset after_
+SELECT cardinality(ARRAY(SELECT unnest(:'before_chunks'::text[]) INTERSECT SELECT unnest(:'after_chunks'::text[]))) AS kept;
+UPDATE ev_large SET v = kiln_merge(kiln_upgrade(v), '{}');
+:query \gset last_
+SELECT n, kiln_version(v), v -> 'a', length(v ->> 'b') FROM ev_large ORDER BY n;
+SELECT :'after_chunks'::text[] <@ :'last_chunks'::text[] AS kept;
+
 DROP FUNCTION ev_upgrade;
-DROP TABLE ev, mixed, unverified;
-SELECT kiln_forget(n) FROM unnest('{ev,ev2,ev3,ev4}'::text[]) AS n;
+DROP TABLE ev, ev_large, mixed, unverified;
+SELECT kiln_forget(n) FROM unnest('{ev,ev2,ev3,ev4,ev5}'::text[]) AS n;

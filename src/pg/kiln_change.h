@@ -45,9 +45,9 @@ extern Datum kiln_new_value_jsonb(const KilnNewValue *value);
 /* ------------------------------------------------------------------ set.c */
 
 /*
- * A value with one place changed: definition and frame kind are kept. container: not null. Raises 55000 for an
- * unverified value, 42804 for tensors, and for a path or value that does not fit as kiln_access() and kiln_encode()
- * do.
+ * A value with one place changed: definition and frame kind are kept. container: not null; it is what is returned, as
+ * it is stored, where there is nothing to change. Raises 55000 for an unverified value, 42804 for tensors, and for a
+ * path or value that does not fit as kiln_access() and kiln_encode() do.
  */
 extern struct varlena *kiln_change(Datum container, const kiln_path *path, const KilnNewValue *value);
 

@@ -67,6 +67,14 @@ pass(Merge *merge, const kiln_type *type)
 	merge->pos = kiln_held_skip(&merge->held, type, Min(merge->pos, merge->held.n));
 }
 
+/* Pass a tag. */
+static void
+pass_tag(Merge *merge)
+{
+	if (merge->pos < merge->held.n)
+		merge->pos++;
+}
+
 static void
 copy_from(Merge *merge, size_t from)
 {
@@ -392,7 +400,7 @@ merge_optional(Merge *merge, const kiln_type *type, bool there, const JsonbValue
 	if (there && kiln_held_u8(&merge->held, merge->pos) == 0)
 	{
 		there = false;
-		merge->pos++;
+		pass_tag(merge);
 	}
 	if (patch->type == jbvNull)
 	{
@@ -402,7 +410,7 @@ merge_optional(Merge *merge, const kiln_type *type, bool there, const JsonbValue
 		return true;
 	}
 	if (there)
-		merge->pos++;
+		pass_tag(merge);
 	put_tag(merge, 1);
 	return merge_value(merge, type->element, there, patch);
 }
@@ -466,6 +474,9 @@ kiln_merge(PG_FUNCTION_ARGS)
 	kiln_frame_parts(varlena, &frame);
 	check_kind(&frame);
 	schema = kiln_frame_schema(&frame);
+	if (JB_ROOT_IS_OBJECT(document) && JB_ROOT_COUNT(document) == 0 &&
+		(schema->root->kind == KILN_STRUCT || schema->root->kind == KILN_DICT))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));	/* as it is stored */
 	if (!JsonbExtractScalar(&document->root, &patch))
 	{
 		patch.type = jbvBinary;

@@ -495,7 +495,7 @@ kiln_change(Datum container, const kiln_path *path, const KilnNewValue *value)
 	{
 		/* nothing, into what is not there */
 		if (json || type->kind == KILN_OPTIONAL)
-			return varlena;
+			return (struct varlena *) DatumGetPointer(container);
 		kiln_fail(&change.error, KILN_E_NULL, 0, NULL);
 		report_change(&change, path->count);
 	}

@@ -155,6 +155,31 @@ convert(Conversions *kept, KilnValue *value, KilnSchema *to, bool upgrade, bool 
 	return kiln_builder_finish(&writer);
 }
 
+/*
+ * Is a value that is stored out of line of its schema's latest version? It is then given back as it is stored: not
+ * fetched, and not stored again by an UPDATE. Only its head is read.
+ */
+static bool
+is_latest_out_of_line(Datum datum)
+{
+	struct varlena *head;
+	kiln_frame	frame;
+	KilnSchema *schema;
+	bool		latest = false;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
+		return false;
+	head = PG_DETOAST_DATUM_SLICE(datum, 0, KILN_HASH_HEAD);
+	if (VARSIZE_ANY_EXHDR(head) == KILN_HASH_HEAD && *(uint8 *) VARDATA_ANY(head) == KILN_FRAME_REGISTERED)
+	{
+		kiln_frame_parts(head, &frame);
+		schema = kiln_frame_schema(&frame);
+		latest = kiln_registry_latest(schema->root->name, schema->root->name_length) == schema;
+	}
+	pfree(head);
+	return latest;
+}
+
 PG_FUNCTION_INFO_V1(kiln_upgrade);
 
 /* kiln_upgrade(kiln, boolean): the value in the latest version of its schema. */
@@ -166,6 +191,8 @@ kiln_upgrade(PG_FUNCTION_ARGS)
 	KilnSchema *latest;
 	const kiln_type *root;
 
+	if (is_latest_out_of_line(PG_GETARG_DATUM(0)))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	kiln_value_open(PG_GETARG_DATUM(0), &value);
 	root = value.schema ? value.schema->root : NULL;
 	if (root == NULL || root->kind != KILN_STRUCT || root->name_length == 0)

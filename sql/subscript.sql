@@ -93,11 +93,28 @@ SELECT attempt($$UPDATE nobody SET t['a'] = 1$$);
 INSERT INTO opt(k, v) VALUES (3, '{"$kiln": "opt(a i32?, b string = ''x'', c (d i8, e i8?)?)", "a": 1}');
 UPDATE opt SET v['a'] = 2, v['b'] = '"kept"' WHERE k = 3 RETURNING v, kiln_version(v);
 SELECT attempt($$UPDATE opt SET v['f'] = '{}' WHERE k = 3$$);
+UPDATE opt SET v = kiln_upgrade(v), w = kiln_set(kiln_upgrade(v), 'f', '{}') WHERE k = 3 RETURNING w;
 -- inside composites, domains, and of arrays by way of a variable
 CREATE TYPE holder AS (x int, v kiln(opt));
 CREATE TEMP TABLE held(h holder);
 INSERT INTO held VALUES (ROW(1, '{"a": 1}'));
 UPDATE held SET h.v['a'] = 9, h.v['c']['d'] = 1 RETURNING h;
+
+-- in views, rules of conflict, triggers and prepared statements
+CREATE VIEW opt_view AS SELECT k, v['a']::int8 AS a, v['c']['d'] AS d, v['f'][k::text] AS f FROM opt;
+DO $$ BEGIN EXECUTE 'CREATE VIEW opt_again AS ' || pg_get_viewdef('opt_view'); END $$;
+SELECT pg_get_viewdef('opt_again') = pg_get_viewdef('opt_view') AS same;
+SELECT * FROM opt_view ORDER BY k, a;
+CREATE UNIQUE INDEX ON opt (k);
+INSERT INTO opt(k, v['a']) VALUES (2, 70), (4, 40) ON CONFLICT (k) DO UPDATE SET v['a'] = EXCLUDED.v['a'], v['b'] = '"seen"' RETURNING k, v;
+CREATE FUNCTION opt_stamp() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.v['c'] := '{"d": 1}'; NEW.v['c']['e'] := (NEW.v['c']['d'])::int4 + 1; RETURN NEW; END $$;
+CREATE TRIGGER opt_stamp BEFORE UPDATE ON opt FOR EACH ROW EXECUTE FUNCTION opt_stamp();
+UPDATE opt SET v['a'] = 41 WHERE k = 4 RETURNING v;
+PREPARE put(text, int8) AS UPDATE opt SET v[$1] = $2 WHERE k = 4 RETURNING v[$1];
+EXECUTE put('a', 42);
+EXECUTE put('a', NULL);
+SELECT attempt($$EXECUTE put('b', 42)$$);
+DROP VIEW opt_view, opt_again;
 
 -- plpgsql
 DO $$
@@ -125,6 +142,7 @@ UPDATE long SET v['z']['y'][2] = '"r"', v['a'] = v['a']::int4 + 1;
 SELECT bool_and(kiln_verify(v)), string_agg(v['z']['y'][2]::jsonb::text, ' '), sum(v['a']::int4) FROM long;
 
 DROP TABLE sub, opt, held, long;
+DROP FUNCTION opt_stamp;
 DROP DOMAIN opt_domain;
 DROP TYPE holder;
 SELECT kiln_forget(n) FROM unnest('{sub,opt}'::text[]) AS n;

@@ -200,8 +200,8 @@ kiln_accessor_ready(FunctionCallInfo fcinfo, KilnPathForm form)
 /* ------------------------------------------------------------------ slots */
 
 /* Does the path lead somewhere in another version of this schema? Then it is NULL here, not an error. */
-static bool
-known_elsewhere(const KilnSchema *schema, const kiln_path *path)
+bool
+kiln_path_elsewhere(const KilnSchema *schema, const kiln_path *path)
 {
 	KilnSchema **versions;
 	int			count;
@@ -266,7 +266,7 @@ slot_fill(Accessor *accessor, KilnPathForm form, PlanSlot *slot, KilnSchema *sch
 
 		if (error.code != KILN_E_PATH_FIELD)
 			kiln_report(&error, KILN_IN_PATH, NULL);
-		if (!known_elsewhere(schema, &accessor->path))
+		if (!kiln_path_elsewhere(schema, &accessor->path))
 		{
 			step = &accessor->path.steps[slot->plan.fault_step];
 			kiln_report_unknown_field(slot->plan.fault_type, slot->plan.fault_type->name, step->name, step->length);

@@ -43,6 +43,9 @@ typedef struct KilnField
 /* Find the field; false where it is absent or the argument leads nowhere. Raises 42703, 42804, 42601 for paths, and as kiln_value_open(). */
 extern bool kiln_access(FunctionCallInfo fcinfo, KilnPathForm form, KilnField *field);
 
+/* Does a path that a definition does not know lead somewhere in another version of its schema? */
+extern bool kiln_path_elsewhere(const KilnSchema *schema, const kiln_path *path);
+
 /* The field that is a whole value, without a path; for casts. */
 extern void kiln_access_whole(FunctionCallInfo fcinfo, KilnField *field);
 

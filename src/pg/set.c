@@ -19,6 +19,8 @@
 #include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 
+#include "kiln_access.h"
+
 /* A change under way. */
 typedef struct Change
 {
@@ -77,6 +79,13 @@ report_path(const KilnSchema *schema, const kiln_path *path)
 	if (error.code != KILN_E_PATH_FIELD)
 		kiln_report(&error, KILN_IN_PATH, NULL);
 	step = &path->steps[plan.fault_step];
+	if (kiln_path_elsewhere(schema, path))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("field \"%s\" does not exist in this version of kiln schema \"%s\"",
+						kiln_utf8_for_message(step->name, step->length),
+						kiln_utf8_for_message(schema->root->name, schema->root->name_length)),
+				 errhint("Bring the value to a version that has it: kiln_upgrade(value).")));
 	kiln_report_unknown_field(plan.fault_type, plan.fault_type->name, step->name, step->length);
 }
 

@@ -11,7 +11,7 @@
 #
 # The build fails on warnings; "make WERROR=" lets them pass.
 
-VERSION = 1.0.0
+KILN_VERSION = 1.0.0
 WERROR = -Werror
 comma := ,
 
@@ -51,7 +51,7 @@ REGRESS = $(filter $(REGRESS_FOUND),$(REGRESS_ORDER)) $(filter-out $(REGRESS_ORD
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 PROVE_TESTS ?= test/t/*.pl
 
-EXTRA_CLEAN = build libkiln.a kiln-$(VERSION).zip results regression.diffs regression.out tmp_check log
+EXTRA_CLEAN = build libkiln.a kiln-$(KILN_VERSION).zip results regression.diffs regression.out tmp_check log
 
 # PGXS has a rule for an archive of that name; ours holds the codec alone.
 haslibarule = yes
@@ -179,7 +179,7 @@ format:
 	clang-format -i $(wildcard src/*/*.[ch] test/*/*.[ch] bench/*/*.[ch])
 
 dist:
-	git archive --format=zip --prefix=kiln-$(VERSION)/ -o kiln-$(VERSION).zip HEAD
+	git archive --format=zip --prefix=kiln-$(KILN_VERSION)/ -o kiln-$(KILN_VERSION).zip HEAD
 
 FORCE:
 

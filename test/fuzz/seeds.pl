@@ -45,6 +45,8 @@ seed('fuzz_directory', $_->{directory}) for grep { defined $_->{directory} } row
 seed('fuzz_frame', $_->{frame}) for grep { defined $_->{frame} } rows('frames', 'frame');
 seed('fuzz_path', $_->{path_hex}) for grep { defined $_->{path_hex} } rows('paths', 'path_hex');
 
+seed('fuzz_evolve', pack('C C a8', $_, 1, "seed $_")) for 0 .. 15;
+
 for my $file (qw(payloads invalid_payloads))
 {
 	for my $row (rows($file, 'definition_hex', 'payload'))

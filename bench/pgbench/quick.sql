@@ -80,6 +80,13 @@ SELECT name, round(min(ms)::numeric, 1) AS least, round(percentile_cont(0.5) WIT
 	round(percentile_cont(0.9) WITHIN GROUP (ORDER BY ms)::numeric, 1) AS "90 %"
 FROM timings GROUP BY name ORDER BY median;
 
+-- The two scans do the same and are the control: where they differ, or swing, the machine was busy and no ratio means anything.
+SELECT max(median) / min(median) > 1.05 OR bool_or(median > least * 1.15) AS busy
+FROM (SELECT min(ms) AS least, percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS median FROM timings WHERE name LIKE 'scan%' GROUP BY name) s \gset
+\if :busy
+\echo The scans alone differ by more than 5 %, or from their least by more than 15 %: the machine was busy, do not use what follows
+\endif
+
 \echo Cost of one call in nanoseconds, over its own scan, and against octet_length(bytea); medians of the rounds
 WITH a AS (SELECT round, jsonb_object_agg(name, ms) AS t FROM timings GROUP BY round),
 b AS (

@@ -503,7 +503,8 @@ typedef struct kiln_plan_step kiln_plan_step;
 
 /*
  * A path worked out against a type: a short program over a payload. A plan points into the type, which must outlive
- * it. constant plans (no optional, list, dict or variable-length field on the way) need no program at all: the value is at offset.
+ * it. constant plans (no optional, list, dict or variable-length field on the way) need no program at all: the value is at offset. Nor
+ * do those with only spans (length-prefixed fields) on the way, beside fixed widths: see kiln_plan.spans.
  */
 typedef struct kiln_plan
 {
@@ -511,7 +512,9 @@ typedef struct kiln_plan
 	bool		constant;
 	bool		json_rest;		/* the path goes on inside a json value: from path step rest on */
 	uint32_t	rest;
-	uint32_t	offset;			/* if constant */
+	uint32_t	offset;			/* if constant, or spans is not 0 */
+	uint32_t	spans;			/* if not 0: the value is behind so many spans that begin at offset, and after bytes more */
+	uint32_t	after;
 	uint32_t	step_count;
 	kiln_plan_step *steps;
 	kiln_allocator allocator;

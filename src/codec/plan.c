@@ -273,6 +273,20 @@ keep_steps(const plan_builder *builder, kiln_plan *plan)
 	return true;
 }
 
+/* Tell of a program that only passes one row of spans. */
+static void
+note_spans(kiln_plan *plan)
+{
+	const kiln_plan_step *step = plan->steps;
+	bool		advances = plan->step_count == 2 && step[1].op == PLAN_ADVANCE;
+
+	if (step[0].op != PLAN_SPANS || (plan->step_count != 1 && !advances))
+		return;
+	plan->offset = step[0].advance;
+	plan->spans = step[0].count;
+	plan->after = advances ? step[1].advance : 0;
+}
+
 bool
 kiln_plan_compile(const kiln_type *root, const kiln_path *path, const kiln_allocator *allocator, kiln_plan *plan,
 				  kiln_error *error)
@@ -306,6 +320,8 @@ kiln_plan_compile(const kiln_type *root, const kiln_path *path, const kiln_alloc
 		if (builder.pending != 0)
 			add_step(&builder, PLAN_ADVANCE);
 		good = keep_steps(&builder, plan);
+		if (good)
+			note_spans(plan);
 	}
 	good = good && !builder.failed;
 	builder_free(&builder);

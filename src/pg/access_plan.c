@@ -311,14 +311,21 @@ remember(Accessor *accessor, PlanSlot *slot)
 
 	accessor->last = slot;
 	fast->width = 0;
-	if (accessor->constant && slot->kind == KILN_FRAME_REGISTERED && !slot->elsewhere && slot->plan.constant &&
-		!slot->plan.json_rest && slot->plan.type->width <= 8)
+	if (accessor->constant && slot->kind == KILN_FRAME_REGISTERED && !slot->elsewhere && !slot->plan.json_rest &&
+		(slot->plan.constant || (slot->plan.spans > 0 && slot->plan.spans <= KILN_FAST_SPANS)))
 	{
+		const kiln_type *type = slot->plan.type;
+
 		fast->hash = slot->hash;
 		fast->generation = slot->generation;
 		fast->offset = KILN_HASH_HEAD + slot->plan.offset;
-		fast->kind = slot->plan.type->kind;
-		fast->width = (uint8) slot->plan.type->width;
+		fast->spans = (uint8) slot->plan.spans;
+		fast->after = slot->plan.after;
+		fast->kind = type->kind;
+		if (type->width <= 16)
+			fast->width = (uint8) type->width;
+		if (type->kind == KILN_STRING)
+			fast->width = 4;
 	}
 	return slot;
 }

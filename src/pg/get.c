@@ -6,6 +6,7 @@
 #include "kiln_access.h"
 
 #include "utils/array.h"
+#include "utils/date.h"
 
 #include "kiln_tensor.h"
 
@@ -65,16 +66,18 @@ get_jsonb(const KilnField *field, bool *isnull)
 }
 
 /*
- * The same for a type that many fields of a fixed width have: fast is the statement that returns one, given its first byte p and its kind.
+ * The same for a type that many fields of a fixed width, or strings, have: fast is the statement that returns one, given its first byte p
+ * and its kind.
  */
-#define KILN_FAST_GETTER(name, convert, fast) \
+#define KILN_FAST_GETTER(name, form, convert, fast) \
 	PG_FUNCTION_INFO_V1(name); \
 	static Datum name##_slow(FunctionCallInfo fcinfo); \
 	Datum \
 	name(PG_FUNCTION_ARGS) \
 	{ \
 		const KilnFastPlace *place; \
-		const uint8_t *p = kiln_access_fast(fcinfo, &place); \
+		const uint8_t *end; \
+		const uint8_t *p = kiln_access_fast(fcinfo, &place, &end); \
 		\
 		if (likely(p != NULL)) \
 			switch (place->kind) \
@@ -92,7 +95,7 @@ get_jsonb(const KilnField *field, bool *isnull)
 		bool		isnull = false; \
 		Datum		result; \
 		\
-		if (!kiln_access(fcinfo, KILN_PATH_TEXT, &field)) \
+		if (!kiln_access(fcinfo, form, &field)) \
 			PG_RETURN_NULL(); \
 		result = convert(&field, &isnull); \
 		if (isnull) \
@@ -101,37 +104,54 @@ get_jsonb(const KilnField *field, bool *isnull)
 	} \
 	extern int	no_such_variable
 
-KILN_FAST_GETTER(kiln_get_bool, kiln_field_bool,
+/* The text of a span. */
+static Datum
+fast_text(const uint8_t *p, const uint8_t *end)
+{
+	uint32_t	length;
+	const uint8_t *data = kiln_fast_span(p, end, &length);
+
+	return kiln_utf8_to_text_datum(data, length);
+}
+
+/* kiln_get(kiln, text) and its typed family. What the fast statements leave out, and what is out of range, is the slow way's. */
+KILN_FAST_GETTER(kiln_get, KILN_PATH_TEXT, kiln_part_text,
+				 case KILN_STRING: return fast_text(p, end););
+KILN_FAST_GETTER(kiln_get_text, KILN_PATH_TEXT, kiln_part_text,
+				 case KILN_STRING: return fast_text(p, end););
+KILN_FAST_GETTER(kiln_get_bool, KILN_PATH_TEXT, kiln_field_bool,
 				 case KILN_BOOL: PG_RETURN_BOOL(*p != 0););
-KILN_FAST_GETTER(kiln_get_int4, kiln_field_int4,
+KILN_FAST_GETTER(kiln_get_int2, KILN_PATH_TEXT, kiln_field_int2,
+				 case KILN_I16: PG_RETURN_INT16((int16) kiln_load_u16(p)););
+KILN_FAST_GETTER(kiln_get_int4, KILN_PATH_TEXT, kiln_field_int4,
 				 case KILN_I32: PG_RETURN_INT32((int32) kiln_load_u32(p));
 				 case KILN_I16: PG_RETURN_INT32((int16) kiln_load_u16(p)););
-KILN_FAST_GETTER(kiln_get_int8, kiln_field_int8,
+KILN_FAST_GETTER(kiln_get_int8, KILN_PATH_TEXT, kiln_field_int8,
 				 case KILN_I64: PG_RETURN_INT64((int64) kiln_load_u64(p));
 				 case KILN_I32: PG_RETURN_INT64((int32) kiln_load_u32(p));
 				 case KILN_U32: PG_RETURN_INT64(kiln_load_u32(p)););
-KILN_FAST_GETTER(kiln_get_float8, kiln_field_float8,
+KILN_FAST_GETTER(kiln_get_float4, KILN_PATH_TEXT, kiln_field_float4,
+				 case KILN_F32: PG_RETURN_FLOAT4(kiln_load_f32(p)););
+KILN_FAST_GETTER(kiln_get_float8, KILN_PATH_TEXT, kiln_field_float8,
 				 case KILN_F64: PG_RETURN_FLOAT8(kiln_load_f64(p));
 				 case KILN_F32: PG_RETURN_FLOAT8((float8) kiln_load_f32(p)););
+KILN_FAST_GETTER(kiln_get_date, KILN_PATH_TEXT, kiln_field_date,
+				 case KILN_DATE: if (kiln_date_valid((int32) kiln_load_u32(p))) PG_RETURN_DATEADT((int32) kiln_load_u32(p)); break;);
+KILN_FAST_GETTER(kiln_get_timestamptz, KILN_PATH_TEXT, kiln_field_timestamptz,
+				 case KILN_TIMESTAMPTZ: if (kiln_timestamp_valid((int64) kiln_load_u64(p))) PG_RETURN_INT64((int64) kiln_load_u64(p)); break;);
 
-/* kiln_get(kiln, text) and its typed family. */
-KILN_GETTER(kiln_get, KILN_PATH_TEXT, kiln_part_text);
-KILN_GETTER(kiln_get_int2, KILN_PATH_TEXT, kiln_field_int2);
-KILN_GETTER(kiln_get_float4, KILN_PATH_TEXT, kiln_field_float4);
 KILN_GETTER(kiln_get_numeric, KILN_PATH_TEXT, kiln_field_numeric);
-KILN_GETTER(kiln_get_text, KILN_PATH_TEXT, kiln_part_text);
 KILN_GETTER(kiln_get_bytea, KILN_PATH_TEXT, kiln_field_bytea);
 KILN_GETTER(kiln_get_uuid, KILN_PATH_TEXT, kiln_field_uuid);
-KILN_GETTER(kiln_get_date, KILN_PATH_TEXT, kiln_field_date);
 KILN_GETTER(kiln_get_timestamp, KILN_PATH_TEXT, kiln_field_timestamp);
-KILN_GETTER(kiln_get_timestamptz, KILN_PATH_TEXT, kiln_field_timestamptz);
 KILN_GETTER(kiln_get_json, KILN_PATH_TEXT, get_json);
 KILN_GETTER(kiln_get_jsonb, KILN_PATH_TEXT, get_jsonb);
 KILN_GETTER(kiln_get_kiln, KILN_PATH_TEXT, kiln_part_kiln);
 
 /* Operators: -> and ->> by key, by position, #> and #>> by keys. */
 KILN_GETTER(kiln_object_field, KILN_PATH_KEY, kiln_part_kiln);
-KILN_GETTER(kiln_object_field_text, KILN_PATH_KEY, kiln_part_text);
+KILN_FAST_GETTER(kiln_object_field_text, KILN_PATH_KEY, kiln_part_text,
+				 case KILN_STRING: return fast_text(p, end););
 KILN_GETTER(kiln_list_element, KILN_PATH_POSITION, kiln_part_kiln);
 KILN_GETTER(kiln_list_element_text, KILN_PATH_POSITION, kiln_part_text);
 

@@ -133,33 +133,40 @@ kiln_field_span(const KilnField *field, uint32_t *length)
 
 /*
  * What an accessor's fast way needs to know, at the start of the state in fn_extra: that a row of the same definition as the last one has
- * its value at a constant place. Kept by access.c.
+ * its value at a constant place, or behind a few spans. Kept by access_plan.c.
  */
 typedef struct KilnFastPlace
 {
 	uint64		hash;			/* of the definition */
 	uint64		generation;		/* of the registry */
-	uint32		offset;			/* in the frame */
-	uint8		width;			/* of the value; 0: there is no fast way */
+	uint32		offset;			/* in the frame: of the value, or of the spans before it */
+	uint32		after;			/* bytes between the spans and the value */
+	uint8		spans;
+	uint8		width;			/* of the value, 4 for a span; 0: there is no fast way */
 	uint8		kind;			/* kiln_kind of the value */
 } KilnFastPlace;
 
+/* Spans that are passed in the fast way. */
+#define KILN_FAST_SPANS	16
+
 /*
- * The value's first byte, if this row is as the last one: a small registered value whose field stands at a constant place. NULL: ask
- * kiln_access(). The load is held as any other. The CHECKED build has no fast way.
+ * The value's first byte, if this row is as the last one: a small registered value whose field stands where *place says. NULL: ask
+ * kiln_access(). *end is that of the value's frame. Loads are held as any other. The CHECKED build has no fast way.
  */
 static inline const uint8_t *
-kiln_access_fast(FunctionCallInfo fcinfo, const KilnFastPlace **place)
+kiln_access_fast(FunctionCallInfo fcinfo, const KilnFastPlace **place, const uint8_t **end)
 {
 #ifdef KILN_CHECKED
 	(void) fcinfo;
 	(void) place;
+	(void) end;
 	return NULL;
 #else
 	const KilnFastPlace *fast = fcinfo->flinfo->fn_extra;
 	const char *datum = DatumGetPointer(fcinfo->args[0].value);
 	const uint8_t *frame;
 	size_t		n;
+	size_t		at;
 	size_t		last;
 
 	if (unlikely(fast == NULL || fast->width == 0))
@@ -182,9 +189,32 @@ kiln_access_fast(FunctionCallInfo fcinfo, const KilnFastPlace **place)
 				 kiln_load_u64(frame + 1) != fast->hash || fast->generation != kiln_registry_generation))
 		return NULL;
 	*place = fast;
+	*end = frame + n;
+	at = fast->offset;
+	if (fast->spans != 0)
+	{
+		last = n - 4;
+		for (uint8 i = 0; i < fast->spans; i++)
+		{
+			at = Min(at, last);
+			at += 4 + (size_t) kiln_load_u32(frame + at);
+		}
+		at += fast->after;
+	}
 	last = n - fast->width;
-	return frame + (fast->offset < last ? fast->offset : last);
+	return frame + Min(at, last);
 #endif
+}
+
+/* Bytes and length of the span at p, as kiln_access_fast() found it. */
+static inline const uint8_t *
+kiln_fast_span(const uint8_t *p, const uint8_t *end, uint32_t *length)
+{
+	size_t		left = (size_t) (end - p) - 4;
+	uint32_t	n = kiln_load_u32(p);
+
+	*length = n < left ? n : (uint32_t) left;
+	return p + 4;
 }
 
 #endif							/* KILN_ACCESS_H */

@@ -6,6 +6,7 @@
  */
 #include "registry.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -59,6 +60,24 @@ number_typmod(const char *digits)
 	return (int32) number;
 }
 
+/*
+ * Say that a name is not registered: once a statement, since CREATE TABLE reads a column's type more than once.
+ */
+static void
+notice_unregistered(int32 typmod, const char *name)
+{
+	static TimestampTz statement = 0;
+	static int32 told = 0;
+
+	if (told == typmod && statement == GetCurrentStatementStartTimestamp())
+		return;
+	told = typmod;
+	statement = GetCurrentStatementStartTimestamp();
+	ereport(NOTICE,
+			(errmsg("kiln schema \"%s\" is not registered", name),
+			 errhint("Register a definition of that name with kiln_register().")));
+}
+
 /* A modifier that is a name, as the parser hands it over: without the quotes that it had in SQL. */
 static int32
 named_typmod(const char *server_text)
@@ -78,9 +97,7 @@ named_typmod(const char *server_text)
 						kiln_error_text(error.code))));
 	typmod = kiln_name_typmod(name, name_length);
 	if (typmod != kiln_tensor_typmod() && kiln_registry_latest(name, name_length) == NULL)
-		ereport(NOTICE,
-				(errmsg("kiln schema \"%s\" is not registered", server_text),
-				 errhint("Register a definition of that name with kiln_register().")));
+		notice_unregistered(typmod, server_text);
 	return typmod;
 }
 

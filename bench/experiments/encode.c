@@ -65,7 +65,7 @@ put_writer(uint8_t **p, const bench_message *m)
 	bool		good;
 
 	writer.pos = *p;
-	good = write_message(&writer, m);
+	good = message_put(&writer, m);
 	*p = writer.pos;
 	return good;
 }
@@ -537,7 +537,7 @@ run_grown(void *state, size_t n)
 		size_t		length;
 		uint8_t    *owned;
 
-		if (!write_message(&growing, &m[EACH_BUFFER(i)]))
+		if (!message_put(&growing, &m[EACH_BUFFER(i)]))
 			abort();
 		owned = kiln_writer_detach(&growing, &length);
 		bench_clobber(owned);

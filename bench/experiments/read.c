@@ -69,7 +69,7 @@ value_reader(const payloads *p, size_t i, bool list, const bool utf8)
 	if (list)
 		count = kiln_reader_count(&reader, 34);
 	while (count-- > 0)
-		f = reader_message(f, &reader, utf8);
+		f = message_checked(f, &reader, utf8);
 	return reader.failed || kiln_reader_left(&reader) != 0 ? ~f : f;
 }
 

@@ -1,82 +1,140 @@
-# What bench/micro, bench/peers/run and bench/run share: packages, builds, the head of a results file, the two runs of
-# the harness (one counts allocations, one is timed).
+# What bench/micro, bench/peers/run and bench/run share: packages, builds, the two runs of the harness (one counts
+# allocations, one is timed), and the head of a results file.
 #
-# Everything is built under $BENCH_BUILD (build/bench), results go to $results. Nothing is installed but Debian
-# packages that are missing, and that is said.
+# Everything is built under build/bench ($BENCH_BUILD). Nothing is installed but Debian packages that are missing, and
+# that is said. Settings: BENCH_CORE, the core to be pinned to (the last one); CC, CXX.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
 
 build=${BENCH_BUILD:-$root/build/bench}
-results=$root/bench/results
+results=${BENCH_RESULTS:-$root/bench/results}
 quick=
 rounds=11 leg_ms=200 passes=3
 core=${BENCH_CORE:-$(($(nproc) - 1))}
-cc=${CC:-gcc}
-cxx=${CXX:-g++}
-export LC_ALL=C.UTF-8 TZ=UTC
+export CC=${CC:-gcc} CXX=${CXX:-g++} LC_ALL=C.UTF-8 TZ=UTC
 
-# Few and short rounds, one pass, one build: to see that all works. Never to be judged by.
-be_quick()
+# Takes the options that all commands have; sets the names that are left: wanted.
+bench_options()
 {
-	quick=yes
-	rounds=3 leg_ms=0.5 passes=1
-	results=${BENCH_RESULTS:-$build/quick}
+	wanted=()
+	while [ $# -gt 0 ]; do
+		case $1 in
+			--quick) quick=yes rounds=3 leg_ms=0.3 passes=1 results=${BENCH_RESULTS:-$build/quick} ;;
+			--rounds) rounds=$2 && shift ;;
+			--leg-ms) leg_ms=$2 && shift ;;
+			--passes) passes=$2 && shift ;;
+			--results) results=$(realpath -m "$2") && shift ;;
+			-*) die "unknown option $1" ;;
+			*) wanted+=("$1") ;;
+		esac
+		shift
+	done
 }
 
 bench_packages()
 {
 	work=$build
 	mkdir -p "$build" "$results"
-	ensure_packages gcc g++ libc6-dev libutf8proc-dev libxxhash-dev "$@"
+	ensure_packages gcc g++ libc6-dev make util-linux libutf8proc-dev libxxhash-dev "$@"
 }
 
-# ------------------------------------------------------------------ builds
-
-# up_to_date target source…: is the target newer than all of them, and of all headers here?
-up_to_date()
+# build_variants part variant…: says what fails, and nothing else.
+build_variants()
 {
-	local target=$1 source
+	local part=$1
 
 	shift
-	[ -e "$target" ] || return 1
-	for source in "$@" "$root"/src/codec/*.[ch] "$root"/bench/lib/*.[ch] "$root"/bench/*/*.h "${BASH_SOURCE[0]}"; do
-		[ ! "$source" -nt "$target" ] || return 1
+	make -s -j"$(nproc)" -f "$root/bench/lib/build.mk" BUILD="$build" VARIANTS="$*" "$part" >"$build/build.log" 2>&1 ||
+		{ tail -40 "$build/build.log" >&2; die "the build of $part failed"; }
+}
+
+# ------------------------------------------------------------------ results
+
+package_version()
+{
+	dpkg-query -W -f '${Version}' "$1" 2>/dev/null || echo "not installed"
+}
+
+commit()
+{
+	local changed=
+
+	git -c safe.directory='*' -C "$root" diff --quiet HEAD -- src/codec bench/lib bench/experiments bench/peers 2>/dev/null ||
+		changed=", with changes"
+	echo "$(git -c safe.directory='*' -C "$root" rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$changed"
+}
+
+# The lines before the table: results_head part [package…]
+results_head()
+{
+	local package mode=full
+
+	[ -z "$quick" ] || mode="quick (proves that it works; no figure counts)"
+
+	cat <<-HEAD
+		# part: $1
+		# date: $(date -u +%Y-%m-%dT%H:%M:%SZ)
+		# commit: $(commit)
+		# machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, family $(sed -n 's/^cpu family[^:]*: //p' /proc/cpuinfo | head -1) model $(sed -n 's/^model[^n:]*: //p' /proc/cpuinfo | head -1), $(sed -n 's/^MemTotal: *//p' /proc/meminfo)
+		# caches: $(lscpu | sed -n 's/^\(L[123]d\{0,1\}\) cache: */\1 /p' | paste -sd, | sed 's/,/, /g')
+		# hypervisor: $(lscpu | sed -n 's/^Hypervisor vendor: *//p')
+		# kernel: $(uname -sr)
+		# compiler: $("$CC" --version | head -1)
+		# libc: $(getconf GNU_LIBC_VERSION)
+		# rounds: $rounds of at least $leg_ms ms a leg, core $core
+		# mode: $mode
+		# load: $(cut -d' ' -f1-3 /proc/loadavg)
+	HEAD
+	shift
+	for package in "$@"; do
+		echo "# package: $package $(package_version "$package")"
+	done
+	echo "part,experiment,operation,corpus,contender,checks,flags,pass,round,value,unit,allocations,bytes"
+}
+
+# ------------------------------------------------------------------ runs
+
+# The shared objects of some sources in some variants, with their flags, as the harness wants them.
+objects()
+{
+	local variant name
+
+	for variant in $variants; do
+		for name in "$@"; do
+			case $variant in
+				native) echo "$build/$variant/$name.so=-O3 -march=native" ;;
+				*) echo "$build/$variant/$name.so=-$variant" ;;
+			esac
+		done
 	done
 }
 
-# The harness itself: always -O2, the corpus in it.
-build_host()
+# run_host part experiment object…: one experiment, into its results file. False if the harness refused something.
+run_host()
 {
-	up_to_date "$build/host" && up_to_date "$build/count.so" && return
-	say "Building the harness"
-	"$cc" -std=gnu11 -O2 -g -Wall -Wextra -Werror -I"$root/src/codec" -rdynamic -o "$build/host" \
-		"$root/bench/lib/host.c" "$root/bench/lib/corpus.c" -ldl
-	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o "$build/count.so" "$root/bench/lib/count.c"
+	local part=$1 experiment=$2 file status=0
+	local golden=$root/test/golden
+
+	shift 2
+	file=$results/$part/$experiment.csv
+	mkdir -p "$results/$part"
+	LD_PRELOAD=$build/count.so "$build/host" --golden "$golden" --count "$build/counts" "$@" -- "$experiment"
+	results_head "$part" "${packages[@]}" >"$file.new"
+	taskset -c "$core" "$build/host" --part "$part" --golden "$golden" --counts "$build/counts" --out "$file.new" \
+		--rounds "$rounds" --leg-ms "$leg_ms" --passes "$passes" "$@" -- "$experiment" || status=$?
+	mv "$file.new" "$file"
+	return $status
 }
 
-# A folder name for a set of flags.
-flags_folder()
+# run_all part object-names… : each of $wanted
+run_all()
 {
-	echo "$build/$(echo "$*" | tr -d ' ' | tr -c 'A-Za-z0-9\n' _)"
-}
+	local part=$1 experiment refused=() made=()
 
-# The codec's objects for a set of flags: what the extension is built from, as it stands.
-build_codec()
-{
-	local folder source object made=
-
-	folder=$(flags_folder "$@")
-	mkdir -p "$folder"
-	for source in "$root"/src/codec/*.c; do
-		object=$folder/$(basename "$source" .c).codec.o
-		up_to_date "$object" || made="$made $source"
+	shift
+	mapfile -t made < <(objects "$@")
+	for experiment in "${wanted[@]}"; do
+		run_host "$part" "$experiment" "${made[@]}" || refused+=("$experiment")
 	done
-	[ -n "$made" ] || return 0
-	rm -f "$folder"/*.codec.o
-	printf '%s\n' "$root"/src/codec/*.c | xargs -P 2 -I{} sh -c \
-		'"$0" "$@" -c -o "$1/$(basename "{}" .c).codec.o" "{}"' 2>/dev/null true || true
-	for source in "$root"/src/codec/*.c; do
-		"$cc" -std=c11 "$@" -g -fPIC -fvisibility=hidden -I"$root/src/codec" \
-			-c -o "$folder/$(basename "$source" .c).codec.o" "$source"
-	done
+	[ ${#refused[@]} -eq 0 ] || die "wrong answers, and no figures for them: ${refused[*]}"
 }

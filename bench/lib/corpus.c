@@ -67,6 +67,7 @@ text(uint64_t *state, size_t n, bool plain)
 			bytes[i] = 0xa9;
 		}
 	}
+	bytes[n] = 0;				/* for libraries that want C strings */
 	slice.data = bytes;
 	slice.length = (uint32_t) n;
 	return slice;

@@ -81,7 +81,7 @@ bare_message(uint8_t *p, const bench_message *m)
 /* ------------------------------------------------------------------ the codec's writer */
 
 static inline bool
-write_message(kiln_writer *w, const bench_message *m)
+message_put(kiln_writer *w, const bench_message *m)
 {
 	uint8_t    *p;
 
@@ -143,7 +143,7 @@ held_message(uint64_t f, const kiln_held *held, size_t *at)
 
 /* The checked reader; utf8 must be a constant. What failed is told by reader->failed alone, once. */
 static inline uint64_t
-reader_message(uint64_t f, kiln_reader *reader, const bool utf8)
+message_checked(uint64_t f, kiln_reader *reader, const bool utf8)
 {
 	const uint8_t *text;
 	uint32_t	length;

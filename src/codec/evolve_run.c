@@ -156,7 +156,7 @@ run_digits(mover *m, const kiln_move *move)
 	const uint8_t *p = held_scalar(m, move->from->width);
 	uint64_t	magnitude;
 	bool		negative = false;
-	char		digits[24];
+	char		digits[24] = "";	/* the sign and twenty digits at most */
 	uint32_t	at = sizeof digits;
 
 	if (is_unsigned)

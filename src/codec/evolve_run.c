@@ -148,36 +148,33 @@ run_number(mover *m, const kiln_move *move)
 	return true;
 }
 
-/* An integer in decimal: numeric's spelling. */
+/* An integer in decimal: numeric's spelling, written from its end. */
 static bool
 run_digits(mover *m, const kiln_move *move)
 {
 	bool		is_unsigned = move->from->kind >= KILN_U8 && move->from->kind <= KILN_U64;
 	const uint8_t *p = held_scalar(m, move->from->width);
-	uint64_t	magnitude;
-	bool		negative = false;
-	char		digits[24] = "";	/* the sign and twenty digits at most */
-	uint32_t	at = sizeof digits;
+	uint64_t	magnitude = is_unsigned ? kiln_view_unsigned(move->from, p) : (uint64_t) kiln_view_signed(move->from, p);
+	bool		negative = !is_unsigned && (int64_t) magnitude < 0;
+	uint32_t	length = negative ? 2 : 1;
+	uint8_t    *out;
 
-	if (is_unsigned)
-		magnitude = kiln_view_unsigned(move->from, p);
-	else
-	{
-		int64_t		value = kiln_view_signed(move->from, p);
-
-		negative = value < 0;
-		magnitude = negative ? 0 - (uint64_t) value : (uint64_t) value;
-	}
+	if (negative)
+		magnitude = 0 - magnitude;
+	for (uint64_t rest = magnitude; rest >= 10; rest /= 10)
+		length++;
+	if (!make_room(m, 4 + (uint64_t) length))
+		return false;
+	kiln_writer_u32(m->writer, length);
+	out = m->writer->pos + length;
+	m->writer->pos = out;
 	do
 	{
-		digits[--at] = (char) ('0' + magnitude % 10);
+		*--out = (uint8_t) ('0' + magnitude % 10);
 		magnitude /= 10;
 	} while (magnitude != 0);
 	if (negative)
-		digits[--at] = '-';
-	if (!make_room(m, 4 + sizeof digits - at))
-		return false;
-	kiln_writer_span(m->writer, digits + at, (uint32_t) sizeof digits - at);
+		*--out = '-';
 	return true;
 }
 

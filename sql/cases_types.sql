@@ -122,6 +122,26 @@ SELECT shape, bytes, shaped(shape, bytes) FROM (VALUES ('{4294967296,4294967296}
 WHERE shaped(shape, bytes) NOT IN ('22P03', '54000');
 SELECT left(shaped('{2,3}', 6), 12) AS sound, left(shaped('{0,3}', 0), 12) AS empty, shaped('{2,3}', 5) AS short;
 
+-- No dimensions, none of something, and one: each shape is its own, in text, bytes and a directory of several. case 60
+CREATE FUNCTION text_shape(shape text, data text) RETURNS kiln LANGUAGE sql AS $$
+	SELECT format('{"$kiln": "tensors", "": {"dtype": "f64", "shape": %s, "data": %s}}', shape, data)::kiln $$;
+SELECT shape, left(v::text, 80) AS text, kiln_from_frame(kiln_frame(v)) = v AND v::text::kiln = v AS back, kiln_shape(v),
+	attempt(format('SELECT kiln_to_array(%L)', v)) AS array, octet_length(kiln_frame(v)) AS bytes
+FROM (SELECT n, shape, text_shape(shape, data) AS v
+		FROM (VALUES (1, '[]', '[1]'), (2, '[0]', '[]'), (3, '[1]', '[1]'), (4, '[2,0]', '[]'), (5, '[0,3]', '[]'),
+			(6, '[1,1]', '[1]')) AS t (n, shape, data)) AS s
+ORDER BY n;
+SELECT count(DISTINCT v) AS distinct_shapes FROM (SELECT text_shape(shape, data) AS v
+	FROM (VALUES ('[]', '[1]'), ('[0]', '[]'), ('[1]', '[1]'), ('[2,0]', '[]'), ('[0,3]', '[]')) AS t (shape, data)) AS s;
+SELECT kiln_tensor('{}'::float8[]) = text_shape('[0]', '[]') AS empty_array,
+	kiln_to_array(kiln_tensor('{}'::float8[])) = '{}' AS and_back;
+-- empty ones share a place in a directory, the empty name among them
+SELECT v, kiln_from_frame(kiln_frame(v)) = v AS back, octet_length(kiln_frame(v)) - 4 AS bytes
+FROM (SELECT ('{"$kiln": "tensors", "": {"dtype": "i8", "shape": [0], "data": []}, "a": {"dtype": "f64", "shape": [2,0], '
+	'"data": []}, "b": {"dtype": "i8", "shape": [], "data": [7]}, "c": {"dtype": "i8", "shape": [0,3], "data": []}}')::kiln
+	AS v) AS t;
+SELECT kiln_encode('(s string,b bytes,l i32[],d dict<i32>)', '{"s": "", "b": "\\x", "l": [], "d": {}}')::jsonb AS empty_fields;
+
 ------------------------------------------------------------------------
 -- Limits: the last that fits comes back, the next is refused
 ------------------------------------------------------------------------

@@ -67,6 +67,7 @@ INSERT INTO counterpart (jsonb, kiln) VALUES
 	($$j - '{user,extra}'::text[]$$, $$kiln_merge(v, '{"user": null, "extra": null}')::jsonb$$),
 	($$jsonb_set(j, '{props}', (j->'props') - 'x')$$, $$kiln_merge(v, '{"props": {"x": null}}')::jsonb$$),
 	($$j #- '{props,x}'$$, $$kiln_merge(v, '{"props": {"x": null}}')::jsonb$$),
+	($$j #- '{user,mail}'$$, $$kiln_set(v, 'user.mail', NULL)::jsonb$$),
 	($$(j->'tags') - 1$$,
 		$$to_jsonb(ARRAY(SELECT t::jsonb FROM kiln_unnest(v->'tags') WITH ORDINALITY AS u (t, n) WHERE n <> 2))$$),
 	($$j @? '$.tags[*] ? (@ == "b")'$$, $$v::jsonb @? '$.tags[*] ? (@ == "b")'$$),
@@ -96,6 +97,7 @@ INSERT INTO counterpart (jsonb, kiln) VALUES
 	($$(SELECT string_agg(e, ' ') FROM jsonb_array_elements_text(j->'tags') AS e)$$,
 		$$(SELECT string_agg(e, ' ') FROM unnest(kiln_get(v, 'tags', NULL::text[])) AS e)$$),
 	($$jsonb_array_length(j->'tags')$$, $$(SELECT count(*) FROM kiln_unnest(v->'tags'))$$),
+	($$jsonb_array_length(j->'tags')$$, $$cardinality(kiln_get(v, 'tags', NULL::text[]))$$),
 	($$jsonb_array_length(j->'l')$$, $$jsonb_array_length((v->'l')::jsonb)$$),
 	($$(SELECT string_agg(key || '=' || value, ' ' ORDER BY key) FROM jsonb_each(j) WHERE key <> 'extra')$$,
 		$$(SELECT string_agg(key || '=' || value::jsonb, ' ' ORDER BY key) FROM kiln_each(v) WHERE key <> 'extra')$$),
@@ -151,6 +153,7 @@ SELECT count(*) > 60 AS many, count(*) FILTER (WHERE same) = count(*) AS same FR
 
 -- aggregates, and subscripts assigned
 SELECT jsonb_agg(j ORDER BY j->'id') = kiln_agg(v ORDER BY v->'id')::jsonb AS agg,
+	jsonb_agg(j ORDER BY j->'id') = jsonb_agg(v ORDER BY v->'id') AS jsonb_agg,
 	jsonb_object_agg(j->>'id', j->'name') = jsonb_object_agg(v->>'id', v->'name') AS object_agg FROM doc;
 UPDATE doc SET j['name'] = '"set"', j['tags'] = '["s"]', j['props']['n'] = '9', v['name'] = '"set"',
 	v['tags'] = '["s"]', v['props']['n'] = 9;

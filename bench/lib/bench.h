@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* One timed thing. All strings stay; none has a comma or a quote. */
+/* One timed thing. All strings stay; none has a double quote. */
 typedef struct bench_leg
 {
 	const char *experiment;		/* "E07", "bank" */

@@ -327,13 +327,28 @@ calibrate(leg *one)
 		one->n = (one->n + BENCH_BUFFERS - 1) / BENCH_BUFFERS * BENCH_BUFFERS;
 }
 
+/* One field of a line, quoted if it has a comma. */
+static void
+print_text(const char *text, const char *suffix)
+{
+	bool		quoted = strchr(text, ',') != NULL;
+
+	fprintf(out, quoted ? "\"%s%s\"," : "%s%s,", text, suffix);
+}
+
 static void
 print_row(const leg *one, int pass, const char *round, double value)
 {
 	if (out == NULL)
 		return;
-	fprintf(out, "%s,%s,%s,%s,%s%s,%s,%s,%d,%s,%.6g,ns,", options.part, one->is.experiment, one->is.operation,
-			one->is.corpus, one->is.contender, one->twin ? " twin" : "", one->is.checks, one->flags, pass, round, value);
+	print_text(options.part, "");
+	print_text(one->is.experiment, "");
+	print_text(one->is.operation, "");
+	print_text(one->is.corpus, "");
+	print_text(one->is.contender, one->twin ? " twin" : "");
+	print_text(one->is.checks, "");
+	print_text(one->flags, "");
+	fprintf(out, "%d,%s,%.6g,ns,", pass, round, value);
 	if (one->allocations >= 0)
 		fprintf(out, "%.4g", one->allocations);
 	fputc(',', out);

@@ -1,0 +1,108 @@
+# Charts: bars and lines drawn by gnuplot from results, as text/charts.tsv says. Each is to be understood alone: a title that is
+# a sentence, an axis with its unit, the value on each bar.
+
+package Charts;
+
+use strict;
+use warnings;
+
+use Results;
+
+my @colours = ('#c2410c', '#1d4ed8', '#15803d', '#7e22ce', '#b45309', '#475569', '#0e7490');
+
+# The value of a contender in a group: its best build's median, or the bytes.
+sub _value
+{
+	my ($group, $contender, $what) = @_;
+
+	return undef if !$group;
+	my $row = Results::row($group, $contender) or return undef;
+	if ($what eq 'bytes')
+	{
+		my ($sized) = grep { $_->{contender} eq $contender && $_->{bytes} ne '' } @{ $group->{rows} };
+		return $sized ? $sized->{bytes} : undef;
+	}
+	return $group->{valid} ? Results::median($row) : undef;
+}
+
+sub _label
+{
+	my ($value) = @_;
+
+	return sprintf '%.3g', $value if $value < 100;
+	return sprintf '%.0f', $value if $value < 10000;
+	return sprintf '%.0fk', $value / 1000;
+}
+
+# Draw one chart; false if no result is there for it.
+sub draw
+{
+	my ($results, $spec, $file) = @_;
+	my ($name, $kind, $what, $title, $axis, $part, $places, $contenders) = @$spec;
+	my @places = map { my @p = split /\|/; \@p } split /;/, $places;	# label|experiment|operation|corpus
+	my @series = map { my ($c, $as) = split /=/; [ $c, $as // $c ] } split /;/, $contenders;
+	my ($data, $found) = ('', 0);
+
+	for my $s (@series)
+	{
+		$data .= "\$series" . join('_', map { sprintf '%02x', ord } split //, $s->[0]) . " << EOD\n";
+		my $x = 0;
+		for my $place (@places)
+		{
+			my ($label, $experiment, $operation, $corpus) = @$place;
+			my $value = _value($results->group($part, $experiment, $operation, $corpus), $s->[0], $what);
+			my $at = $kind eq 'lines' ? $label : $x;
+
+			$data .= defined $value ? sprintf("%s %.6g \"%s\"\n", $at, $value, _label($value)) : "$at NaN \"\"\n";
+			$found++ if defined $value;
+			$x++;
+		}
+		$data .= "EOD\n";
+	}
+	return 0 if !$found;
+
+	my $n = @series;
+	my $width = 0.8 / $n;
+	my $script = <<"HEAD";
+set terminal svg size 900,440 font "Helvetica,13" background "white"
+set output "$file"
+set title "$title" font ",16"
+set ylabel "$axis"
+set border 3 lc rgb "#888888"
+set tics nomirror
+set grid ytics lc rgb "#dddddd"
+set key outside right top
+HEAD
+	$script .= $what eq 'bytes' ? "set yrange [0:*]\nset offsets 0,0,graph 0.08,0\n"
+		: "set logscale y\nset offsets 0,0,graph 0.1,0\n";
+	my @plots;
+	if ($kind eq 'lines')
+	{
+		$script .= "set logscale x\nset xlabel \"size of the value, bytes\"\n";
+	}
+	else
+	{
+		my $tics = join ', ', map { "\"$places[$_][0]\" $_" } 0 .. $#places;
+		$script .= "set xtics ($tics)\nset xrange [-0.55:" . ($#places + 0.55) . "]\nset boxwidth " . $width * 0.92 . "\nset style fill solid 0.9\n";
+	}
+	for my $i (0 .. $#series)
+	{
+		my $block = "\$series" . join('_', map { sprintf '%02x', ord } split //, $series[$i][0]);
+		my $shift = ($i - ($n - 1) / 2) * $width;
+		my $colour = $colours[ $i % @colours ];
+
+		if ($kind eq 'lines')
+		{
+			push @plots, "$block using 1:2 with linespoints lw 2 pt 7 lc rgb \"$colour\" title \"$series[$i][1]\"";
+			next;
+		}
+		push @plots, "$block using (\$1+($shift)):2 with boxes lc rgb \"$colour\" title \"$series[$i][1]\"",
+			"$block using (\$1+($shift)):2:3 with labels offset 0,0.6 font \",9\" notitle";
+	}
+	open my $gnuplot, '|-', 'gnuplot' or die "gnuplot: $!\n";
+	print $gnuplot $data, $script, 'plot ', join(', ', @plots), "\n";
+	close $gnuplot or die "gnuplot could not draw $name\n";
+	return 1;
+}
+
+1;

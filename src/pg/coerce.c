@@ -157,13 +157,51 @@ kiln_coerce_frame(struct varlena *varlena, int32 typmod, Node *escontext)
 
 PG_FUNCTION_INFO_V1(kiln_coerce);
 
+/* The definition that the call site last found to be its column's. */
+typedef struct CoerceState
+{
+	uint64		hash;
+	uint64		generation;		/* of the registry */
+	int32		typmod;
+} CoerceState;
+
+/* The hash of a registered value that is in memory as a whole; false if it is none. */
+static inline bool
+registered_hash(const struct varlena *value, uint64 *hash)
+{
+	const uint8_t *frame;
+
+	if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value) || VARSIZE_ANY_EXHDR(value) < KILN_HASH_HEAD)
+		return false;
+	frame = (const uint8_t *) VARDATA_ANY(value);
+	*hash = kiln_load_u64(frame + 1);
+	return frame[0] == KILN_FRAME_REGISTERED;
+}
+
 /* kiln_coerce(kiln, integer, boolean): the length coercion, which the parser puts in where a typmod is wanted. */
 Datum
 kiln_coerce(PG_FUNCTION_ARGS)
 {
+	CoerceState *state = fcinfo->flinfo->fn_extra;
+	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(0);
 	int32		typmod = PG_GETARG_INT32(1);
+	uint64		generation = kiln_registry_generation;
+	uint64		hash;
+	bool		registered;
 
 	if (typmod < 0)
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	PG_RETURN_POINTER(kiln_coerce_frame(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)), typmod, kiln_escontext(fcinfo)));
+		PG_RETURN_POINTER(value);
+	registered = registered_hash(value, &hash);
+	if (registered && state != NULL && state->hash == hash && state->generation == generation && state->typmod == typmod)
+		PG_RETURN_POINTER(value);
+	value = kiln_coerce_frame(PG_DETOAST_DATUM_PACKED(PointerGetDatum(value)), typmod, kiln_escontext(fcinfo));
+	if (registered && value != NULL)
+	{
+		if (state == NULL)
+			state = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof(CoerceState));
+		state->hash = hash;
+		state->generation = generation;
+		state->typmod = typmod;
+	}
+	PG_RETURN_POINTER(value);
 }

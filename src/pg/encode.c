@@ -8,6 +8,7 @@
  */
 #include "kiln_encode.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -188,9 +189,61 @@ encode_end(EncodeState *state, kiln_writer *writer, bool encoded, const kiln_err
 	return PointerGetDatum(frame);
 }
 
+/* Does the schema argument mean what it meant for the last row? */
+static inline bool
+same_schema(const EncodeState *state, const struct varlena *argument)
+{
+	return state->schema != NULL && state->generation == kiln_registry_generation &&
+		!VARATT_IS_EXTERNAL(argument) && !VARATT_IS_COMPRESSED(argument) &&
+		state->argument_length == VARSIZE_ANY_EXHDR(argument) &&
+		memcmp(state->argument, VARDATA_ANY(argument), state->argument_length) == 0;
+}
+
+/*
+ * The frame of a row that is as the last one and flat: see encode_flat.c. NULL: take the general way.
+ */
+static inline struct varlena *
+encode_flat(FunctionCallInfo fcinfo)
+{
+	const EncodeState *state = fcinfo->flinfo->fn_extra;
+	const KilnRecordPlan *plan;
+	HeapTupleHeader row;
+
+	if (state == NULL || state->source == NULL || !same_schema(state, (struct varlena *) PG_GETARG_POINTER(0)) ||
+		!state->schema->registered || state->source->root.form != KILN_FORM_RECORD)
+		return NULL;
+	plan = state->source->root.record;
+	row = PG_GETARG_HEAPTUPLEHEADER(1);
+	if (plan->flat == NULL || !kiln_record_fits(plan, HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row)))
+		return NULL;
+	return kiln_flat_encode(plan, state->schema->hash, row);
+}
+
+static Datum encode_record(FunctionCallInfo fcinfo);
+
 /* kiln_encode(text, record): columns become fields by name. */
 Datum
 kiln_encode_record(PG_FUNCTION_ARGS)
+{
+	struct varlena *flat = encode_flat(fcinfo);
+
+#ifdef KILN_CHECKED
+	if (flat != NULL)
+	{
+		struct varlena *general = (struct varlena *) DatumGetPointer(encode_record(fcinfo));
+
+		if (VARSIZE(flat) != VARSIZE(general) || memcmp(flat, general, VARSIZE(flat)) != 0)
+			elog(PANIC, "kiln: a flat row is encoded otherwise in the general way");
+	}
+#endif
+	if (flat != NULL)
+		PG_RETURN_POINTER(flat);
+	return encode_record(fcinfo);
+}
+
+/* The general way. */
+static Datum
+encode_record(FunctionCallInfo fcinfo)
 {
 	kiln_writer writer;
 	kiln_error	error;

@@ -10,6 +10,8 @@
 #include "catalog/namespace.h"
 #include "utils/builtins.h"
 
+#include "ascii.h"
+
 /* Bytes converted in one call: few enough for a buffer on the stack. */
 #define CHUNK	1024
 
@@ -68,54 +70,6 @@ kiln_utf8_to_server(const char *text, size_t length)
 											  PG_UTF8, GetDatabaseEncoding());
 }
 
-/* Are all eight bytes of a word ASCII other than NUL? */
-static inline bool
-ascii_word(uint64 word)
-{
-	return ((word | (word - UINT64CONST(0x0101010101010101))) & UINT64CONST(0x8080808080808080)) == 0;
-}
-
-/*
- * Copy ASCII without NUL; false at the first word that is something else. The last word overlaps the one before it.
- */
-static inline bool
-copy_ascii(char *to, const uint8_t *from, size_t n)
-{
-	uint64		word;
-
-	if (n >= 8)
-	{
-		for (size_t i = 0; i < n - 8; i += 8)
-		{
-			memcpy(&word, from + i, 8);
-			memcpy(to + i, &word, 8);
-			if (!ascii_word(word))
-				return false;
-		}
-		memcpy(&word, from + n - 8, 8);
-		memcpy(to + n - 8, &word, 8);
-		return ascii_word(word);
-	}
-	if (n >= 4)
-	{
-		uint32		first;
-		uint32		last;
-
-		memcpy(&first, from, 4);
-		memcpy(&last, from + n - 4, 4);
-		memcpy(to, &first, 4);
-		memcpy(to + n - 4, &last, 4);
-		return ascii_word(first | (uint64) last << 32);
-	}
-	for (size_t i = 0; i < n; i++)
-	{
-		to[i] = (char) from[i];
-		if (from[i] - 1u >= 0x7f)
-			return false;
-	}
-	return true;
-}
-
 /* A string that is not all ASCII. */
 static pg_noinline Datum
 text_of_utf8(const uint8_t *utf8, size_t length)
@@ -141,7 +95,7 @@ kiln_utf8_to_text_datum(const uint8_t *utf8, size_t length)
 	text	   *result = palloc(VARHDRSZ + length);
 
 	SET_VARSIZE(result, VARHDRSZ + length);
-	if (likely(copy_ascii(VARDATA(result), utf8, length)))
+	if (likely(kiln_copy_ascii(VARDATA(result), utf8, length)))
 		return PointerGetDatum(result);
 	pfree(result);
 	return text_of_utf8(utf8, length);

@@ -10,9 +10,11 @@
 
 #include "kiln_pg.h"
 
+#include "access/htup.h"
 #include "access/tupdesc.h"
 #include "utils/array.h"
 #include "utils/jsonb.h"
+#include "utils/typcache.h"
 
 typedef struct KilnConvert KilnConvert;
 typedef struct KilnRecordPlan KilnRecordPlan;
@@ -63,9 +65,20 @@ struct KilnRecordPlan
 	uint64		identifier;		/* of the row type's shape, 0 before the first row */
 	TupleDesc	columns;
 	RecordSlot *slots;
+	struct KilnFlatPlan *flat;	/* encode_flat.c: NULL if rows take the general way */
 	Datum	   *values;			/* of the row at hand */
 	bool	   *nulls;
 };
+
+/*
+ * Is the plan that of this row type, as it is now? A change of a named one clears the identifier in its entry of the type cache.
+ */
+static inline bool
+kiln_record_fits(const KilnRecordPlan *plan, Oid row_type, int32 row_typmod)
+{
+	return plan->identifier != 0 && plan->row_type == row_type && plan->row_typmod == row_typmod &&
+		(plan->entry == NULL || plan->entry->tupDesc_identifier == plan->identifier);
+}
 
 struct KilnArrayPlan
 {
@@ -110,6 +123,14 @@ extern bool kiln_convert_compile(KilnRecordSource *source, Oid sql_type, const k
 /* Make the plan for a row type, or make it anew. False: *error is filled, and source->hint set. */
 extern bool kiln_record_compile(KilnRecordSource *source, KilnRecordPlan *plan, const kiln_type *type,
 								Oid row_type, int32 row_typmod, kiln_error *error);
+
+/* ------------------------------------------------------------------ encode_flat.c */
+
+/* A plan for structs of scalars that are stored as the columns of record have them, in CurrentMemoryContext; NULL if type is no such. */
+extern struct KilnFlatPlan *kiln_flat_plan(const KilnRecordPlan *record, const kiln_type *type);
+
+/* The frame of a row that fits record, under a registered definition; NULL: take the general way. */
+extern struct varlena *kiln_flat_encode(const KilnRecordPlan *record, uint64 hash, HeapTupleHeader header);
 
 /* ------------------------------------------------------------------ source_record.c */
 

@@ -224,6 +224,7 @@ kiln_record_compile(KilnRecordSource *source, KilnRecordPlan *plan, const kiln_t
 	for (uint32_t i = 0; i < type->count; i++)
 		plan->slots[i].column = -1;
 	made = record_compile_slots(source, plan, type, error);
+	plan->flat = made ? kiln_flat_plan(plan, type) : NULL;
 	MemoryContextSwitchTo(before);
 	if (!made)
 		return false;

@@ -33,16 +33,6 @@ typedef struct KilnInner
 
 /* ------------------------------------------------------------------ records */
 
-/*
- * Is the plan that of this row type, as it is now? A change of a named one clears the identifier in its entry of the type cache.
- */
-static bool
-plan_fits(const KilnRecordPlan *plan, Oid row_type, int32 row_typmod)
-{
-	return plan->identifier != 0 && plan->row_type == row_type && plan->row_typmod == row_typmod &&
-		(plan->entry == NULL || plan->entry->tupDesc_identifier == plan->identifier);
-}
-
 static bool
 record_open(KilnRecordSource *source, const KilnConvert *convert, Datum value, kiln_error *error)
 {
@@ -52,7 +42,7 @@ record_open(KilnRecordSource *source, const KilnConvert *convert, Datum value, k
 	int32		row_typmod = HeapTupleHeaderGetTypMod(header);
 	HeapTupleData tuple;
 
-	if (!plan_fits(plan, row_type, row_typmod) &&
+	if (!kiln_record_fits(plan, row_type, row_typmod) &&
 		!kiln_record_compile(source, plan, convert->type, row_type, row_typmod, error))
 		return false;
 	tuple.t_len = HeapTupleHeaderGetDatumLength(header);

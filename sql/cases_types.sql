@@ -290,6 +290,26 @@ CREATE OPERATOR === (LEFTARG = int, RIGHTARG = text, FUNCTION = same_word, RESTR
 	JOIN = matchingjoinsel);
 CREATE TABLE numbers AS SELECT i FROM generate_series(1, 100) AS i;
 EXPLAIN (COSTS OFF) SELECT * FROM numbers WHERE i === '5';
+-- our comparison and hash functions in an operator class of another type: what is no frame is damage, what is one compares
+CREATE OPERATOR CLASS odd_bytes FOR TYPE bytea USING btree AS
+	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 (bytea, bytea) kiln_cmp(kiln, kiln);
+CREATE OPERATOR CLASS odd_hashes FOR TYPE bytea USING hash AS
+	OPERATOR 1 =, FUNCTION 1 (bytea) kiln_hash_value(kiln);
+CREATE FUNCTION indexed(x bytea) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TEMP TABLE odd_frames AS SELECT x AS b UNION ALL SELECT kiln_frame('1') UNION ALL SELECT kiln_frame('"x"');
+	CREATE INDEX ON odd_frames USING btree (b odd_bytes);
+	CREATE INDEX ON odd_frames USING hash (b odd_hashes);
+	DROP TABLE odd_frames;
+	RETURN 'indexed';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+SELECT x, indexed(x) FROM unnest(ARRAY['\x', '\x00', '\x11', '\x12', '\x12ffffffff', '\x1203000000693634',
+	'\x1203000000693634ff', '\x1206000000737472696e67ffffffff61', '\x12070000006e756d6572696303000000312e',
+	'\x12070000006e756d6572696301000000ff', '\x12040000007575696400', '\x13', '\x13000000', '\x14', '\x1412345678'
+	]::bytea[]) AS x;
+SELECT indexed(kiln_frame(kiln_encode('(a i32)', '{"a": 1}'))) AS record, indexed(kiln_frame('5')) AS scalar;
 -- which estimators our own operators have: core's
 SELECT DISTINCT oprrest, oprjoin FROM pg_operator WHERE oprleft = 'kiln'::regtype AND oprrest <> 0 ORDER BY 1;
 -- the support function takes only calls of our own functions for its own

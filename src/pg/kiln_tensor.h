@@ -121,6 +121,7 @@ typedef struct KilnTensorReader
 	kiln_tensor tensor;			/* data is not to be used: it moves */
 	uint64		elements;
 	uint8_t		width;			/* bytes of an element */
+	uint8_t    *part;			/* what kiln_tensor_some() read of a value out of line */
 	MemoryContext context;		/* kiln_tensor_open_all() only: where the value is kept */
 	uint8_t		entry[KILN_DIRECTORY_HEADER + KILN_DIRECTORY_ENTRY];	/* a directory of it alone; holds the name */
 } KilnTensorReader;

@@ -1,9 +1,10 @@
 /*
  * kiln_tensor_agg: rows to a tensor.
  *
- * The state is one chunk of the aggregate's memory context, a head of 16 bytes with the elements behind it, doubled when full; so a chunk
- * always has a power of two of bytes, and a small group costs 64. The final function copies and leaves the state alone, so that it may run once a row
- * of a window frame. Elements are kept little-endian, as the directory has them.
+ * The state is a head and elements. A small group is one chunk, the elements behind the head, of 64 bytes at first and doubled when full. A larger
+ * one has its elements in a chunk of their own, of a power of two of bytes: so the heads of many groups stay close together, where the
+ * CPU's caches hold them, while rows come to the groups by turns. The final function copies and leaves the state alone, so that it may run once a
+ * row of a window frame. Elements are kept little-endian, as the directory has them.
  */
 #include "kiln_tensor.h"
 
@@ -14,15 +15,17 @@
 
 typedef struct TensorState
 {
-	uint64		count;			/* elements */
+	uint32		count;			/* elements */
 	uint32		capacity;		/* bytes of room for elements */
+	uint8	   *data;			/* the elements: near, or a chunk of their own */
 	uint8		dtype;
 	uint8		width;
-	uint8		data[FLEXIBLE_ARRAY_MEMBER];
+	uint8		near[FLEXIBLE_ARRAY_MEMBER];
 } TensorState;
 
-#define STATE_HEAD			offsetof(TensorState, data)
+#define STATE_HEAD			MAXALIGN(offsetof(TensorState, near))
 #define STATE_FIRST			64
+#define STATE_NEAR			1024	/* largest state that is one chunk */
 #define STATE_VERSION		1
 
 /* Most bytes of elements: those of the largest directory of one tensor. */
@@ -48,13 +51,26 @@ kiln_state_size(Size size, Size head, uint64 wanted)
 	return Min(size, head + STATE_MOST);
 }
 
+/* A state with room for bytes of elements. */
 static TensorState *
-state_create(MemoryContext context, uint8 dtype, Size size)
+state_create(MemoryContext context, uint8 dtype, Size bytes)
 {
-	TensorState *state = MemoryContextAlloc(context, size);
+	Size		size = kiln_state_size(STATE_FIRST, STATE_HEAD, bytes);
+	TensorState *state;
 
+	if (size <= STATE_NEAR)
+	{
+		state = MemoryContextAlloc(context, size);
+		state->capacity = (uint32) (size - STATE_HEAD);
+		state->data = (uint8 *) state + STATE_HEAD;
+	}
+	else
+	{
+		state = MemoryContextAlloc(context, STATE_HEAD);
+		state->capacity = (uint32) kiln_state_size(STATE_NEAR, 0, bytes);
+		state->data = MemoryContextAlloc(context, state->capacity);
+	}
 	state->count = 0;
-	state->capacity = (uint32) (size - STATE_HEAD);
 	state->dtype = dtype;
 	state->width = (uint8) kiln_dtype_width(dtype);
 	return state;
@@ -64,10 +80,20 @@ state_create(MemoryContext context, uint8 dtype, Size size)
 static pg_noinline TensorState *
 state_grow(TensorState *state, uint64 wanted)
 {
-	Size		size = kiln_state_size(STATE_HEAD + state->capacity, STATE_HEAD, wanted);
+	TensorState *old = state;
 
-	state = repalloc(state, size);
-	state->capacity = (uint32) (size - STATE_HEAD);
+	if (state->data != (uint8 *) state + STATE_HEAD)
+	{
+		Size		size = kiln_state_size(state->capacity, 0, wanted);
+
+		state->data = repalloc(state->data, size);
+		state->capacity = (uint32) size;
+		return state;
+	}
+	state = state_create(GetMemoryChunkContext(old), old->dtype, wanted);
+	memcpy(state->data, old->data, (Size) old->count * old->width);
+	state->count = old->count;
+	pfree(old);
 	return state;
 }
 
@@ -76,7 +102,7 @@ static inline TensorState *
 state_argument(FunctionCallInfo fcinfo, uint8 dtype)
 {
 	if (unlikely(PG_ARGISNULL(0)))
-		return state_create(kiln_state_context(fcinfo), dtype, STATE_FIRST);
+		return state_create(kiln_state_context(fcinfo), dtype, 0);
 	return (TensorState *) PG_GETARG_POINTER(0);
 }
 
@@ -84,7 +110,7 @@ state_argument(FunctionCallInfo fcinfo, uint8 dtype)
 static inline uint8 *
 state_next(TensorState **state, uint32 width)
 {
-	uint64		used = (*state)->count * width;
+	uint64		used = (uint64) (*state)->count * width;
 
 	if (unlikely(used + width > (*state)->capacity))
 		*state = state_grow(*state, used + width);
@@ -178,7 +204,7 @@ kiln_tensor_agg_final(PG_FUNCTION_ARGS)
 	tensor.dtype = state->dtype;
 	tensor.rank = 1;
 	tensor.shape[0] = state->count;
-	tensor.length = state->count * state->width;
+	tensor.length = (uint64) state->count * state->width;
 	tensor.data = state->data;
 	PG_RETURN_POINTER(kiln_tensor_frame(&tensor, NULL));
 }
@@ -200,9 +226,9 @@ kiln_tensor_agg_combine(PG_FUNCTION_ARGS)
 		PG_RETURN_POINTER(state);
 	}
 	if (state == NULL)
-		state = state_create(context, other->dtype, STATE_FIRST);
-	used = state->count * state->width;
-	more = other->count * other->width;
+		state = state_create(context, other->dtype, (Size) other->count * other->width);
+	used = (uint64) state->count * state->width;
+	more = (uint64) other->count * other->width;
 	if (used + more > state->capacity)
 		state = state_grow(state, used + more);
 	memcpy(state->data + used, other->data, more);
@@ -220,7 +246,7 @@ kiln_tensor_agg_serialize(PG_FUNCTION_ARGS)
 	uint8	   *p;
 
 	(void) kiln_state_context(fcinfo);
-	bytes = state->count * state->width;
+	bytes = (Size) state->count * state->width;
 	result = palloc(VARHDRSZ + 10 + bytes);
 	SET_VARSIZE(result, VARHDRSZ + 10 + bytes);
 	p = (uint8 *) VARDATA(result);
@@ -247,8 +273,8 @@ kiln_tensor_agg_deserialize(PG_FUNCTION_ARGS)
 	count = n >= 10 ? kiln_load_u64(p + 2) : 0;
 	if (width == 0 || p[0] != STATE_VERSION || count > STATE_MOST / width || n - 10 != count * width)
 		kiln_report_bad_state();
-	state = state_create(CurrentMemoryContext, p[1], Max(STATE_FIRST, STATE_HEAD + count * width));
-	state->count = count;
+	state = state_create(CurrentMemoryContext, p[1], count * width);
+	state->count = (uint32) count;
 	memcpy(state->data, p + 10, count * width);
 	PG_RETURN_POINTER(state);
 }

@@ -247,7 +247,7 @@ kiln_tensor_converted(kiln_tensor *tensor, uint64 elements, uint8_t dtype)
 /* ------------------------------------------------------------------ arrays out of line */
 
 /*
- * An array stored out of line, uncompressed and without NULLs: its elements are read by part straight into the frame, so that a large
+ * An array stored out of line, uncompressed and without NULLs: its elements go straight from the TOAST table into the frame, so that a large
  * array is copied once and not twice. NULL if it is not such a one.
  */
 static struct varlena *
@@ -265,7 +265,7 @@ frame_of_external_array(FunctionCallInfo fcinfo, uint8_t dtype)
 	uint8_t    *payload;
 	struct varlena *frame;
 	size_t		at;
-	size_t		part;
+	uint32_t	width;
 	uint8_t		own;
 
 	if (!kiln_toast_is_partial(datum))
@@ -281,6 +281,7 @@ frame_of_external_array(FunctionCallInfo fcinfo, uint8_t dtype)
 		kiln_toast_close(&toast);
 		return NULL;
 	}
+	width = kiln_dtype_width(own);
 	tensor.dtype = dtype ? dtype : own;
 	tensor.rank = (uint8_t) ARR_NDIM(&head.array);
 	for (int i = 0; i < tensor.rank; i++)
@@ -292,14 +293,25 @@ frame_of_external_array(FunctionCallInfo fcinfo, uint8_t dtype)
 	frame = kiln_tensor_frame(&tensor, &payload);
 
 	at = ARR_DATA_OFFSET(&head.array) - VARHDRSZ;
-	part = PART_ELEMENTS;
-	for (uint64 i = 0; i < elements; i += part)
+	if (toast.total - at < elements * width)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("array has not the size that its dimensions ask for")));
+	if (own == tensor.dtype)
+		kiln_toast_copy(&toast, at, at + elements * width, payload);
+	else
 	{
-		part = Min(PART_ELEMENTS, elements - i);
-		CHECK_FOR_INTERRUPTS();
-		kiln_convert_elements(own, tensor.dtype,
-							  kiln_toast_read(&toast, at + i * kiln_dtype_width(own), at + (i + part) * kiln_dtype_width(own)),
-							  payload + i * kiln_dtype_width(tensor.dtype), part, i);
+		uint8_t    *part = palloc(VARHDRSZ + PART_ELEMENTS * width);
+
+		for (uint64 i = 0; i < elements; i += PART_ELEMENTS)
+		{
+			uint64		n = Min(PART_ELEMENTS, elements - i);
+
+			CHECK_FOR_INTERRUPTS();
+			kiln_toast_copy(&toast, at + i * width, at + (i + n) * width, part + VARHDRSZ);
+			kiln_convert_elements(own, tensor.dtype, part + VARHDRSZ, payload + i * kiln_dtype_width(tensor.dtype), n, i);
+		}
+		pfree(part);
 	}
 	kiln_toast_close(&toast);
 	return frame;

@@ -135,6 +135,7 @@ kiln_tensor_open(KilnTensorReader *reader, Datum datum, const char *name, size_t
 	uint32		count;
 
 	kiln_toast_open(&reader->toast, datum);
+	reader->part = NULL;
 	count = read_count(&reader->toast);
 	if (name == NULL)
 		find_only(reader, count);
@@ -192,6 +193,9 @@ void
 kiln_tensor_close(KilnTensorReader *reader)
 {
 	kiln_toast_close(&reader->toast);
+	if (reader->part)
+		pfree(reader->part);
+	reader->part = NULL;
 }
 
 /* ------------------------------------------------------------------ whole directories */
@@ -260,21 +264,32 @@ kiln_tensors_find(const kiln_tensor *tensors, uint32 count, const char *name, si
 
 /* ------------------------------------------------------------------ elements */
 
+/* Where a byte of the payload is in the frame. */
+static size_t
+frame_position(const KilnTensorReader *reader, uint64 at)
+{
+	return KILN_TENSORS_HEAD + (size_t) (reader->tensor.offset + at);
+}
+
 const uint8_t *
 kiln_tensor_bytes(KilnTensorReader *reader, uint64 from, uint64 to)
 {
-	size_t		start = KILN_TENSORS_HEAD + (size_t) reader->tensor.offset;
-
-	return kiln_toast_read(&reader->toast, start + from, start + to);
+	return kiln_toast_read(&reader->toast, frame_position(reader, from), frame_position(reader, to));
 }
 
 const uint8_t *
 kiln_tensor_some(KilnTensorReader *reader, uint64 position, uint64 end, uint64 *n)
 {
+	size_t		from = frame_position(reader, position * reader->width);
+
 	*n = end - position;
-	if (reader->toast.source)
-		*n = Min(*n, PART_BYTES / reader->width);
-	return kiln_tensor_bytes(reader, position * reader->width, (position + *n) * reader->width);
+	if (reader->toast.source == NULL)
+		return kiln_tensor_bytes(reader, position * reader->width, end * reader->width);
+	*n = Min(*n, PART_BYTES / reader->width);
+	if (reader->part == NULL)
+		reader->part = palloc(VARHDRSZ + Min(reader->tensor.length, PART_BYTES));
+	kiln_toast_copy(&reader->toast, from, from + *n * reader->width, reader->part + VARHDRSZ);
+	return reader->part + VARHDRSZ;
 }
 
 void
@@ -283,6 +298,11 @@ kiln_tensor_copy(KilnTensorReader *reader, uint64 position, uint64 n, uint8_t dt
 	uint32		width = kiln_dtype_width(dtype);
 	uint64		end = position + n;
 
+	if (dtype == reader->tensor.dtype)
+	{
+		kiln_toast_copy(&reader->toast, frame_position(reader, position * width), frame_position(reader, end * width), target);
+		return;
+	}
 	while (position < end)
 	{
 		uint64		some;

@@ -5,6 +5,9 @@
 
 #include "access/detoast.h"
 #include "access/heaptoast.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "utils/rel.h"
 
 bool
 kiln_toast_is_partial(Datum datum)
@@ -112,6 +115,26 @@ kiln_toast_read(KilnToast *toast, size_t from, size_t to)
 	if (toast->wanted != NULL && *toast->wanted < to)
 		*toast->wanted = to;
 	return toast->data + (from - toast->start);
+}
+
+void
+kiln_toast_copy(KilnToast *toast, size_t from, size_t to, uint8_t *target)
+{
+	struct varatt_external pointer;
+	Relation	relation;
+
+	if (from == to)
+		return;
+	if (toast->source == NULL || (from >= toast->start && to <= toast->start + toast->have))
+	{
+		memcpy(target, kiln_toast_read(toast, from, to), to - from);
+		return;
+	}
+	VARATT_EXTERNAL_GET_POINTER(pointer, toast->source);
+	relation = table_open(pointer.va_toastrelid, AccessShareLock);
+	table_relation_fetch_toast_slice(relation, pointer.va_valueid, (int32) VARATT_EXTERNAL_GET_EXTSIZE(pointer),
+									 (int32) from, (int32) (to - from), (struct varlena *) (target - VARHDRSZ));
+	table_close(relation, AccessShareLock);
 }
 
 void

@@ -44,6 +44,12 @@ extern void kiln_toast_open_cached(KilnToast *toast, Datum datum, KilnToastCache
  */
 extern const uint8_t *kiln_toast_read(KilnToast *toast, size_t from, size_t to);
 
+/*
+ * Copy frame bytes [from, to), which must lie within the frame, to target: chunk by chunk straight from the TOAST table, where the value is read by
+ * part. VARHDRSZ bytes before target have to belong to the same piece of memory; they are left as they are. What was at hand stays.
+ */
+extern void kiln_toast_copy(KilnToast *toast, size_t from, size_t to, uint8_t *target);
+
 /* Free what was fetched for this reader. */
 extern void kiln_toast_close(KilnToast *toast);
 

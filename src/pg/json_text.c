@@ -2,7 +2,7 @@
  * JSON text: lexed once, into a tape of nodes.
  *
  * The tokens are core's (json_lex, which is told not to unescape: it would do so into the server's encoding, and
- * raise for what that lacks). The grammar is a loop over a stack of levels, so that depth costs neither stack nor
+ * raise for what that lacks), but for the plainest. The grammar is a loop over a stack of levels, so that depth costs neither stack nor
  * surprise.
  *
  * A list starts as FLAT, which counts its scalars and keeps none. Only when a container turns up among them does it
@@ -94,16 +94,28 @@ kiln_json_trim(const char **text, size_t *length)
 
 /* ------------------------------------------------------------------ tape */
 
-static void
+/* The first growth goes by the length of the text, which tells about how many nodes it will take. */
+static pg_noinline void
+tape_grow(KilnJsonText *tape)
+{
+	if (tape->nodes == tape->local)
+	{
+		tape->capacity = (uint32) Max(4 * KILN_LOCAL_NODES, Min(tape->length / 16, 4096));
+		tape->nodes = palloc(tape->capacity * sizeof(KilnJsonNode));
+		memcpy(tape->nodes, tape->local, sizeof tape->local);
+		return;
+	}
+	tape->capacity *= 2;
+	tape->nodes = repalloc_huge(tape->nodes, (Size) tape->capacity * sizeof(KilnJsonNode));
+}
+
+static inline void
 tape_push(KilnJsonText *tape, KilnNodeKind kind, size_t start, size_t length)
 {
 	KilnJsonNode *node;
 
-	if (tape->count == tape->capacity)
-	{
-		tape->capacity *= 2;
-		tape->nodes = repalloc_huge(tape->nodes, (Size) tape->capacity * sizeof(KilnJsonNode));
-	}
+	if (unlikely(tape->count == tape->capacity))
+		tape_grow(tape);
 	node = &tape->nodes[tape->count++];
 	node->start = (uint32) start;
 	node->length = (uint32) length;
@@ -289,7 +301,7 @@ string_fits(KilnParser *parser, const char *text, size_t length)
 }
 
 /* The token is a scalar or a key: check it, and give it a node if it needs one. */
-static bool
+static inline bool
 take_scalar(KilnParser *parser, KilnNodeKind kind, bool key)
 {
 	const char *text = parser->lex->token_start;
@@ -482,6 +494,60 @@ take_token(KilnParser *parser, JsonTokenType token, KilnExpect *expect, bool *mi
 	return false;
 }
 
+/*
+ * The tokens that most of a text is made of, punctuation and strings of plain ASCII, without a call. False: ask the lexer, which goes on
+ * from the same place.
+ */
+static inline bool
+lex_plain(JsonLexContext *lex, const char *end)
+{
+	const char *p = lex->token_terminator;
+
+	while (p < end && *p == ' ')
+		p++;
+	if (p == end)
+		return false;
+	switch (*p)
+	{
+		case '{':
+			lex->token_type = JSON_TOKEN_OBJECT_START;
+			break;
+		case '}':
+			lex->token_type = JSON_TOKEN_OBJECT_END;
+			break;
+		case '[':
+			lex->token_type = JSON_TOKEN_ARRAY_START;
+			break;
+		case ']':
+			lex->token_type = JSON_TOKEN_ARRAY_END;
+			break;
+		case ',':
+			lex->token_type = JSON_TOKEN_COMMA;
+			break;
+		case ':':
+			lex->token_type = JSON_TOKEN_COLON;
+			break;
+		case '"':
+			{
+				const char *q = p + 1;
+
+				while (q < end && *q >= ' ' && *q <= '~' && *q != '"' && *q != '\\')
+					q++;
+				if (q == end || *q != '"')
+					return false;
+				lex->token_type = JSON_TOKEN_STRING;
+				lex->token_start = unconstify(char *, p);
+				lex->token_terminator = unconstify(char *, q + 1);
+				return true;
+			}
+		default:
+			return false;
+	}
+	lex->token_start = unconstify(char *, p);
+	lex->token_terminator = unconstify(char *, p + 1);
+	return true;
+}
+
 /* Lex and parse the whole. The lexer's memory is given back; a check leaves nothing behind. */
 static bool
 parse_text(KilnParser *parser)
@@ -495,15 +561,18 @@ parse_text(KilnParser *parser)
 	parser->lex = kiln_json_lexer(unconstify(char *, parser->text), (int) parser->length);
 	for (;;)
 	{
-		JsonParseErrorType fault;
 		bool		misplaced = false;
 
 		CHECK_FOR_INTERRUPTS();
-		fault = json_lex(parser->lex);
-		if (fault != JSON_SUCCESS)
+		if (!lex_plain(parser->lex, parser->text + parser->length))
 		{
-			good = token_fault(parser, fault);
-			break;
+			JsonParseErrorType fault = json_lex(parser->lex);
+
+			if (fault != JSON_SUCCESS)
+			{
+				good = token_fault(parser, fault);
+				break;
+			}
 		}
 		if (parser->lex->token_type == JSON_TOKEN_END && expect == EXPECT_NOTHING)
 		{
@@ -528,8 +597,8 @@ kiln_json_parse(KilnJsonText *json, const char *text, size_t length, int levels,
 	json->text = text;
 	json->length = length;
 	json->count = 0;
-	json->capacity = (uint32) Max(16, Min(length / 16, 4096));
-	json->nodes = palloc(json->capacity * sizeof(KilnJsonNode));
+	json->capacity = KILN_LOCAL_NODES;
+	json->nodes = json->local;
 	parser.text = text;
 	parser.length = length;
 	parser.tape = json;

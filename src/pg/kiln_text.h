@@ -56,7 +56,10 @@ typedef struct KilnJsonNode
 	uint32		count:29;		/* elements or pairs */
 } KilnJsonNode;
 
-/* A text and its tape; node 0 is the whole value. Lives in the memory context it was made in. */
+/* Nodes that a tape has room for before it asks for memory. */
+#define KILN_LOCAL_NODES	40
+
+/* A text and its tape; node 0 is the whole value. It does not move, and lives in the memory context it was made in. */
 typedef struct KilnJsonText
 {
 	const char *text;
@@ -64,6 +67,7 @@ typedef struct KilnJsonText
 	KilnJsonNode *nodes;
 	uint32		count;
 	uint32		capacity;
+	KilnJsonNode local[KILN_LOCAL_NODES];
 } KilnJsonText;
 
 /* A value in hand: a scalar's span, or a container's node. */
@@ -139,13 +143,16 @@ typedef struct KilnJsonSource
 	bool		scratch_used;
 	uint32	   *slots[KILN_MAX_DEPTH + 1];	/* STRUCT: by field, the node of its key, 0 if it is missing */
 	uint32		slot_count[KILN_MAX_DEPTH + 1];
-	KilnListCursor lists[KILN_MAX_DEPTH + 1];
 	KilnDictEntry *dicts[KILN_MAX_DEPTH + 1];
 	uint64		dict_count[KILN_MAX_DEPTH + 1];
+	KilnListCursor lists[KILN_MAX_DEPTH + 1];	/* last: set when a list begins */
 } KilnJsonSource;
 
 /* Allocates in CurrentMemoryContext and, later, in the same context; json may be NULL if only CONTENT is read. */
 extern void kiln_json_source_init(KilnJsonSource *source, const KilnJsonText *json);
+
+/* Give back what is not freed with the memory context otherwise used: the context of strings on their way. */
+extern void kiln_json_source_done(KilnJsonSource *source);
 extern kiln_node kiln_json_source_node(const KilnJsonSource *source, uint32 node);
 extern kiln_node kiln_json_content_node(const char *text, size_t length);
 
@@ -281,6 +288,9 @@ extern struct varlena *kiln_tensors_from_json(const KilnJsonText *json, uint32 p
 
 /* A tensors frame from a directory in base64. */
 extern struct varlena *kiln_tensors_from_base64(const char *text, size_t length, kiln_error *error);
+
+/* Decimal text into an element of a dtype other than bool, as the functions of number_in.c. */
+extern bool kiln_dtype_number_in(uint8_t dtype, const char *text, size_t length, bool words, uint8_t *out, kiln_error *error);
 
 /* One tensor without its name: {"dtype": …}. */
 extern bool kiln_printer_tensor(KilnPrinter *printer, const kiln_tensor *tensor);

@@ -111,6 +111,19 @@ scratch_done(KilnJsonSource *source)
 	}
 }
 
+/* A string without its escapes; only one that has any takes memory. */
+static inline bool
+string_of(KilnJsonSource *source, const KilnJsonValue *value, const char **text, size_t *length, kiln_error *error)
+{
+	if (value->kind == KILN_NODE_CONTENT || value->length == 0 || memchr(value->text, '\\', value->length) == NULL)
+	{
+		*text = value->text;
+		*length = value->length;
+		return true;
+	}
+	return kiln_json_string(value, scratch_of(source), text, length, error);
+}
+
 /* Room for count things of a size in a table that is used again and again. */
 static void *
 table_room(MemoryContext context, void *table, uint64 *have, uint64 count, Size size)
@@ -169,7 +182,7 @@ field_of_key(KilnJsonSource *source, const kiln_type *type, const KilnJsonValue 
 
 	if (expected < type->count && is_name(&type->fields[expected], key->text, key->length))
 		return (int) expected;
-	if (!kiln_json_string(key, scratch_of(source), &text, &length, error))
+	if (!string_of(source, key, &text, &length, error))
 		return -1;
 	found = kiln_struct_find(type, text, length);
 	if (found < 0)
@@ -421,7 +434,7 @@ scalar_number(KilnJsonSource *source, const kiln_type *type, const KilnJsonValue
 	bool		words = value->kind != KILN_NODE_NUMBER;
 	const char *spelling;
 
-	if (words && !kiln_json_string(value, scratch_of(source), &text, &length, error))
+	if (words && !string_of(source, value, &text, &length, error))
 		return false;
 	switch (type->kind)
 	{
@@ -462,7 +475,7 @@ scalar_string(KilnJsonSource *source, const kiln_type *type, const KilnJsonValue
 	const uint8_t *bytes;
 	uint8_t    *uuid;
 
-	if (!kiln_json_string(value, scratch_of(source), &text, &length, error))
+	if (!string_of(source, value, &text, &length, error))
 		return false;
 	switch (type->kind)
 	{
@@ -537,7 +550,7 @@ poll_interrupts(void)
 void
 kiln_json_source_init(KilnJsonSource *source, const KilnJsonText *json)
 {
-	memset(source, 0, sizeof *source);
+	memset(source, 0, offsetof(KilnJsonSource, lists));
 	source->source.begin_struct = begin_struct;
 	source->source.field = field;
 	source->source.scalar = scalar;
@@ -550,4 +563,13 @@ kiln_json_source_init(KilnJsonSource *source, const KilnJsonText *json)
 	source->source.json = NULL; /* scalar_json() has checked it, and says more */
 	source->json = json;
 	source->context = CurrentMemoryContext;
+}
+
+void
+kiln_json_source_done(KilnJsonSource *source)
+{
+	if (source->scratch != NULL)
+		MemoryContextDelete(source->scratch);
+	source->scratch = NULL;
+	source->scratch_used = false;
 }

@@ -36,13 +36,33 @@ syntax(kiln_error *error, const char *message)
 	return kiln_source_fail(error, ERRCODE_INVALID_TEXT_REPRESENTATION, "%s", message);
 }
 
+/* ------------------------------------------------------------------ memory */
+
+/* Texts this short are read in the caller's memory: what they leave there is little, and the caller's to reset. */
+#define SHORT_TEXT	1024
+
+static MemoryContext
+working_begin(size_t length)
+{
+	if (length <= SHORT_TEXT)
+		return CurrentMemoryContext;
+	return AllocSetContextCreate(CurrentMemoryContext, "kiln text", ALLOCSET_DEFAULT_SIZES);
+}
+
+static void
+working_end(MemoryContext working)
+{
+	if (working != CurrentMemoryContext)
+		MemoryContextDelete(working);
+}
+
 /* ------------------------------------------------------------------ payloads */
 
 bool
 kiln_payload_from_json(const kiln_type *type, const char *text, size_t length, kiln_writer *writer, kiln_error *error)
 {
 	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext working = AllocSetContextCreate(caller, "kiln text", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext working = working_begin(length);
 	KilnJsonText json;
 	KilnJsonSource source;
 	bool		good;
@@ -54,8 +74,11 @@ kiln_payload_from_json(const kiln_type *type, const char *text, size_t length, k
 	MemoryContextSwitchTo(caller);
 	/* the writer may get its first buffer while it is written to, and then from the caller's context */
 	if (good)
+	{
 		good = kiln_encode(type, &source.source, kiln_json_source_node(&source, 0), writer, error);
-	MemoryContextDelete(working);
+		kiln_json_source_done(&source);
+	}
+	working_end(working);
 	return good;
 }
 
@@ -388,15 +411,16 @@ encode_node(KilnTextIn *in, const KilnSchema *schema, uint32 node)
 	KilnJsonSource source;
 	kiln_writer writer;
 	kiln_error	error;
+	bool		good;
 
 	kiln_json_source_init(&source, &in->json);
 	MemoryContextSwitchTo(caller);
 	source.passed_over = in->envelope.kiln;
 	kiln_builder_init(&writer, KILN_INLINE_HEAD + schema->codec->text_length + in->json.length / 2);
 	kiln_builder_head_schema(&writer, schema);
-	if (!kiln_encode(schema->root, &source.source, kiln_json_source_node(&source, node), &writer, &error))
-		return report(in, &error);
-	return kiln_builder_finish(&writer);
+	good = kiln_encode(schema->root, &source.source, kiln_json_source_node(&source, node), &writer, &error);
+	kiln_json_source_done(&source);
+	return good ? kiln_builder_finish(&writer) : report(in, &error);
 }
 
 /* 42804 for a scalar that says it is one: a typed column would take it for JSON text without $kiln. */
@@ -502,10 +526,11 @@ kiln_frame_from_text(const char *text, size_t length, int32 typmod, Node *escont
 	kiln_json_trim(&text, &length);
 	if (length == 0 || text[0] != '{')
 		return nameless(text, length, typmod, escontext);
-	memset(&in, 0, sizeof in);
 	in.escontext = escontext;
-	in.working = AllocSetContextCreate(CurrentMemoryContext, "kiln text", ALLOCSET_DEFAULT_SIZES);
+	in.name = NULL;
+	in.name_length = 0;
+	in.working = working_begin(length);
 	is_named = from_object(&in, text, length, typmod, &frame);
-	MemoryContextDelete(in.working);
+	working_end(in.working);
 	return is_named ? frame : nameless(text, length, typmod, escontext);
 }

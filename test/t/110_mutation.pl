@@ -70,6 +70,8 @@ BEGIN
 		WHEN 'frame' THEN RETURN kiln_from_frame(bytes);
 		WHEN 'text' THEN RETURN convert_from(bytes, getdatabaseencoding())::kiln;
 		WHEN 'typed' THEN RETURN convert_from(bytes, getdatabaseencoding())::kiln::kiln(event);
+		WHEN 'npy' THEN RETURN kiln_from_npy(bytes);
+		WHEN 'safetensors' THEN RETURN kiln_from_safetensors(bytes);
 		WHEN 'encode' THEN RETURN kiln_encode('event', convert_from(bytes, getdatabaseencoding()));
 		WHEN 'definition' THEN RETURN kiln_encode(convert_from(bytes, getdatabaseencoding()), '{}'::text);
 		WHEN 'path' THEN
@@ -176,6 +178,10 @@ INSERT INTO bases (door, bytes)
 INSERT INTO bases (door, bytes)
 	SELECT d, convert_to(format('{"id": %s, "name": "n\\u00e9 \\t%s", "score": %se%s, "tags": ["a", "%s"]}', i, i, i, i, repeat('t', i)), getdatabaseencoding())
 	FROM generate_series(1, 60) i, unnest('{typed,encode}'::text[]) d;
+INSERT INTO bases (door, bytes)
+	SELECT 'npy', kiln_to_npy(kiln_cast(kiln_tensor(ARRAY[[1, i % 2], [0, 1]]::float8[]), (ARRAY['f64', 'f32', 'f16', 'i8', 'u32', 'bool'])[1 + i % 6])) FROM generate_series(1, 60) i;
+INSERT INTO bases (door, bytes)
+	SELECT 'safetensors', kiln_to_safetensors(kiln_tensor(ARRAY[1, i % 3]::float8[], 'w') || kiln_cast(kiln_tensor(ARRAY[[i]]::float8[], 'x'), 'bf16')) FROM generate_series(1, 60) i;
 INSERT INTO bases (door, bytes) SELECT 'definition', definition FROM
 	(SELECT DISTINCT definition FROM raw WHERE length(definition) BETWEEN 3 AND 300) d ORDER BY md5(definition);
 INSERT INTO bases (door, bytes) SELECT 'path', p::bytea FROM unnest(ARRAY['tags[0]', 'id', 'name', 'tags[-1]', '"na""me".x[12]', 'a.b.c[1][2]."d e"']) p, generate_series(1, 10);
@@ -204,7 +210,8 @@ SQL
 }
 
 my $total = 0;
-my %share = (frame => 0.55, text => 0.30, typed => 0.07, encode => 0.07, definition => 0.10, path => 0.01);
+my %share = (frame => 0.55, text => 0.30, typed => 0.07, encode => 0.07, definition => 0.10, path => 0.01,
+	npy => 0.04, safetensors => 0.04);
 
 for my $database (qw(ascii postgres))
 {
@@ -212,7 +219,7 @@ for my $database (qw(ascii postgres))
 	for my $door (sort keys %share)
 	{
 		# The doors of text are of interest where any bytes pass, that of binary where the texts mean something.
-		my $part = ($door eq 'frame') == ($database eq 'postgres') ? 0.85 : 0.15;
+		my $part = ($door =~ /^(?:frame|npy|safetensors)$/) == ($database eq 'postgres') ? 0.85 : 0.15;
 
 		$total += damage($database, $door, int($tries * $share{$door} * $part), $seed % 1000 + length($door));
 	}

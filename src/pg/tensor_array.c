@@ -9,6 +9,9 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+/* Most elements of an array, as core has it. */
+#define MOST_ELEMENTS	(MaxAllocSize / sizeof(Datum))
+
 pg_noreturn static void
 too_large(const char *detail)
 {
@@ -24,9 +27,9 @@ array_dimensions(const KilnTensorReader *reader, int *dimensions, int *bounds)
 {
 	if (reader->tensor.rank > MAXDIM)
 		too_large(psprintf(_("It has %d dimensions, an array has at most %d."), reader->tensor.rank, MAXDIM));
-	if (reader->elements > MaxArraySize)
+	if (reader->elements > MOST_ELEMENTS)
 		too_large(psprintf(_("It has " UINT64_FORMAT " elements, an array has at most %d."),
-						   reader->elements, (int) MaxArraySize));
+						   reader->elements, (int) MOST_ELEMENTS));
 	dimensions[0] = bounds[0] = 1;
 	for (int i = 0; i < reader->tensor.rank; i++)
 	{

@@ -324,45 +324,12 @@ kiln_convert_elements(uint8_t from, uint8_t to, const uint8_t *source, uint8_t *
 bool
 kiln_element_from_text(uint8_t dtype, const char *text, size_t length, uint8_t *p)
 {
-	static const uint8_t kinds[] = {
-		[KILN_DTYPE_I8] = KILN_I8, [KILN_DTYPE_I16] = KILN_I16, [KILN_DTYPE_I32] = KILN_I32, [KILN_DTYPE_I64] = KILN_I64,
-		[KILN_DTYPE_U8] = KILN_U8, [KILN_DTYPE_U16] = KILN_U16, [KILN_DTYPE_U32] = KILN_U32, [KILN_DTYPE_U64] = KILN_U64
-	};
 	kiln_error	error;
-	kiln_scalar scalar;
-	Element		element;
-	float		f32;
-	double		f64;
-	uint16_t	half;
+	kiln_scalar number;
 
-	switch (dtype)
-	{
-		case KILN_DTYPE_F64:
-			if (!kiln_f64_in(text, length, true, &f64, &error))
-				return false;
-			kiln_store_f64(p, f64);
-			return true;
-		case KILN_DTYPE_F32:
-			if (!kiln_f32_in(text, length, true, &f32, &error))
-				return false;
-			kiln_store_f32(p, f32);
-			return true;
-		case KILN_DTYPE_F16:
-		case KILN_DTYPE_BF16:
-			if (!kiln_half_in(dtype, text, length, true, &half, &error))
-				return false;
-			kiln_store_u16(p, half);
-			return true;
-		case KILN_DTYPE_BOOL:
-			if (!kiln_integer_in(KILN_U64, text, length, &scalar, &error))
-				return false;
-			return store_integer(dtype, element_unsigned(scalar.u64), p);
-		default:
-			if (!kiln_integer_in(kinds[dtype], text, length, &scalar, &error))
-				return false;
-			element = dtype <= KILN_DTYPE_I64 ? element_signed(scalar.i64) : element_unsigned(scalar.u64);
-			return store_integer(dtype, element, p);
-	}
+	if (dtype != KILN_DTYPE_BOOL)
+		return kiln_dtype_number_in(dtype, text, length, true, p, &error);
+	return kiln_integer_in(KILN_U64, text, length, &number, &error) && store_integer(dtype, element_unsigned(number.u64), p);
 }
 
 uint8_t

@@ -61,9 +61,9 @@ store_integer(uint8_t *out, uint32_t width, uint64 value)
 	}
 }
 
-/* One number, given as such or in a string, into its place. */
-static bool
-number_in(uint8_t dtype, const char *text, size_t length, bool words, uint8_t *out, kiln_error *error)
+/* One number, given as such or in a string, into its place. Not for bool. */
+bool
+kiln_dtype_number_in(uint8_t dtype, const char *text, size_t length, bool words, uint8_t *out, kiln_error *error)
 {
 	kiln_scalar value;
 	uint16_t	half;
@@ -112,13 +112,13 @@ element_in(uint8_t dtype, const KilnJsonValue *value, MemoryContext scratch, uin
 								kiln_node_word(value->kind));
 	}
 	if (value->kind == KILN_NODE_NUMBER)
-		return number_in(dtype, value->text, value->length, false, out, error);
+		return kiln_dtype_number_in(dtype, value->text, value->length, false, out, error);
 	if (value->kind != KILN_NODE_STRING)
 		return kiln_source_fail(error, ERRCODE_INVALID_TEXT_REPRESENTATION, "expected a number, found %s",
 								kiln_node_word(value->kind));
 	if (!kiln_json_string(value, scratch, &text, &length, error))
 		return false;
-	good = number_in(dtype, text, length, true, out, error);
+	good = kiln_dtype_number_in(dtype, text, length, true, out, error);
 	if (text != value->text)
 		pfree(unconstify(char *, text));
 	return good;

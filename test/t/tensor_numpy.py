@@ -199,6 +199,7 @@ def check_npy(cursor, case, dtype, array, bytes_):
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, made, version=[(1, 0), (2, 0), (3, 0)][random.integers(3)])
     check('npy in', case, bytes(one(cursor, 'SELECT kiln_from_npy(%s)', buffer.getvalue())[0]), bytes_)
+    check_damage(cursor, case, 'kiln_from_npy', buffer.getvalue())
 
 
 def check_safetensors(cursor, case, tensors):
@@ -206,6 +207,8 @@ def check_safetensors(cursor, case, tensors):
     check('safetensors in', case, bytes(one(cursor, 'SELECT kiln_from_safetensors(%s)', safetensors(tensors))[0]), bytes_)
     read = read_safetensors(one(cursor, 'SELECT kiln_to_safetensors(kiln_from_frame(%s))', bytes_)[0])
     check('safetensors out', case, frame(read), bytes_)
+    for _ in range(20):
+        check_damage(cursor, case, 'kiln_from_safetensors', safetensors(tensors))
 
 
 def nested(array):
@@ -339,6 +342,21 @@ def random_like(dtype, array):
     if dtype in FLOATS:
         return random.standard_normal(array.shape).astype(NUMPY[dtype]) if array.ndim else np.array(random.standard_normal()).astype(NUMPY[dtype])
     return np.asarray(random.integers(0, 100, array.shape)).astype(NUMPY[dtype])
+
+
+def check_damage(cursor, case, function, file):
+    """A file with some bytes changed, cut or added is refused with a proper error, or gives a value that is sound."""
+    damaged = bytearray(file)
+    for _ in range(int(random.integers(1, 4))):
+        at = int(random.integers(len(damaged) if random.integers(2) else min(len(damaged), 140)))
+        damaged[at] = int(random.integers(256)) if random.integers(2) else ord(random.choice(list('0123456789{}[]":,\'() ')))
+    if random.integers(4) == 0:
+        del damaged[int(random.integers(len(damaged))):]
+    try:
+        sound, = one(cursor, f'SELECT kiln_from_frame(kiln_frame(v)) = v FROM {function}(%s) v', bytes(damaged))
+        check('damaged file taken', (case, function), sound, True)
+    except psycopg.Error as error:
+        check('damaged file refused', (case, function, damaged.hex()), error.sqlstate in ('22P03', '0A000', '54000', '42602', '22021', '22P05'), True)
 
 
 def check_aggregates(cursor, case):

@@ -89,3 +89,18 @@ SELECT count(*) AS straddling FROM cmp_part0 WHERE v IN (SELECT v FROM cmp_part1
 -- Hashes of fixed values never change. case 51
 SELECT v, kiln_hash_value(v), kiln_hash_value_extended(v, 1) FROM (VALUES ('1'::kiln), ('"\u0080"'), ('true'),
 	('{"$kiln": "bytes", "$value": "\\x7f80ff"}'), ('{"$kiln": "p(a i32)", "a": 1}')) AS t (v);
+
+-- Large values out of line are told apart by their first chunk, or later; the order is that of their bytes all the same
+CREATE TABLE cmp_large (i serial, v kiln);
+SELECT kiln_register('cmp_big(s string)') IS NOT NULL AS registered;
+INSERT INTO cmp_large (v) SELECT kiln_encode('cmp_big', jsonb_build_object('s', s)) FROM unnest(ARRAY[
+	repeat('a', 5000), repeat('a', 5000) || 'b', 'b' || repeat('a', 5000), repeat('a', 4999) || 'b', repeat('a', 4000) || 'b' || repeat('a', 999),
+	repeat('a', 5000), 'short', repeat('z', 1990), repeat('z', 2000)]) AS s;
+INSERT INTO cmp_large (v) SELECT kiln_from_frame('\x14' || substr(kiln_frame(v), 2)) FROM cmp_large WHERE i = 2;
+INSERT INTO cmp_large (v) SELECT kiln_portable(v) FROM cmp_large WHERE i = 3;
+SELECT count(*) AS wrong FROM cmp_large a, cmp_large b
+WHERE sign(kiln_cmp(a.v, b.v)) <> CASE WHEN substr(kiln_frame(kiln_intern(a.v)), 10) < substr(kiln_frame(kiln_intern(b.v)), 10) THEN -1
+	WHEN substr(kiln_frame(kiln_intern(a.v)), 10) > substr(kiln_frame(kiln_intern(b.v)), 10) THEN 1 ELSE 0 END
+	OR (a.v = b.v) <> (kiln_frame(kiln_intern(a.v)) = kiln_frame(kiln_intern(b.v)))
+	OR (a.v = b.v AND kiln_hash_value(a.v) <> kiln_hash_value(b.v));
+SELECT count(DISTINCT v) FROM cmp_large;

@@ -131,13 +131,10 @@ RESET min_parallel_table_scan_size;
 RESET max_parallel_workers_per_gather;
 RESET parallel_leader_participation;
 
--- Called by hand: refused.
-SELECT attempt('SELECT kiln_tensor_agg_final(NULL)');
-SELECT attempt('SELECT kiln_stack_final(NULL)');
-SELECT attempt('SELECT kiln_collect_final(NULL)');
-SELECT attempt('SELECT kiln_sum_final(NULL)');
-SELECT attempt('SELECT kiln_element_combine(NULL, NULL)');
-SELECT attempt('SELECT kiln_tensor_agg_float8(NULL, 1)');
+-- Called by hand: refused, by the grammar (which says so in two ways, as the server's minor version has it) before it gets to a function of ours.
+SELECT call, attempt('SELECT ' || call) ~ '^(42883 . function .* does not exist|0A000 . cannot accept a value of type internal)' AS refused
+FROM unnest(ARRAY['kiln_tensor_agg_final(NULL)', 'kiln_stack_final(NULL)', 'kiln_collect_final(NULL)', 'kiln_sum_final(NULL)',
+	'kiln_element_combine(NULL, NULL)', 'kiln_tensor_agg_float8(NULL, 1)']) AS call;
 
 -- Too large is a clean error, before the memory is taken.
 SELECT attempt($$SELECT kiln_tensor_agg(v) FROM (SELECT kiln_tensor(array_fill(1::float8, '{2000000}')) AS v) t, generate_series(1, 50)$$);

@@ -1,8 +1,8 @@
 /*
  * Sums over runs of doubles: see kernels.h.
  *
- * Each kernel is written once, as a macro over a vector type of the compiler, and compiled for each instruction set. No set may
- * have fused multiply-add: it rounds once where others round twice.
+ * Each kernel is written once, as a macro over a vector type of the compiler, and compiled for each instruction
+ * set. No set may have fused multiply-add: it rounds once where others round twice.
  */
 #include "kernels.h"
 
@@ -39,7 +39,8 @@ add_block(kiln_run *run, const double *block)
 }
 
 /*
- * A kernel of one or two operands. TERM makes the term of a and b, which are vectors, or doubles in the last, partial row of lanes.
+ * A kernel of one or two operands. TERM makes the term of a and b, which are vectors, or doubles in the last,
+ * partial row of lanes.
  */
 #define RUN_KERNEL(name, attribute, vector, parameters, y_of, TERM) \
 	attribute static void \
@@ -134,11 +135,14 @@ add_block(kiln_run *run, const double *block)
 		} \
 	}
 
+#define ONE_OPERAND		(kiln_run *run, const void *x, size_t n)
+#define TWO_OPERANDS	(kiln_run *run, const void *x, const void *y, size_t n)
+
 #define KERNELS(set, attribute, vector, mask) \
-	RUN_KERNEL(sum_##set, attribute, vector, (kiln_run *run, const void *x, size_t n), x, TERM_VALUE) \
-	RUN_KERNEL(squares_##set, attribute, vector, (kiln_run *run, const void *x, size_t n), x, TERM_SQUARE) \
-	RUN_KERNEL(products_##set, attribute, vector, (kiln_run *run, const void *x, const void *y, size_t n), y, TERM_PRODUCT) \
-	RUN_KERNEL(differences_##set, attribute, vector, (kiln_run *run, const void *x, const void *y, size_t n), y, TERM_DIFFERENCE) \
+	RUN_KERNEL(sum_##set, attribute, vector, ONE_OPERAND, x, TERM_VALUE) \
+	RUN_KERNEL(squares_##set, attribute, vector, ONE_OPERAND, x, TERM_SQUARE) \
+	RUN_KERNEL(products_##set, attribute, vector, TWO_OPERANDS, y, TERM_PRODUCT) \
+	RUN_KERNEL(differences_##set, attribute, vector, TWO_OPERANDS, y, TERM_DIFFERENCE) \
 	EXTREMES_KERNEL(extremes_##set, attribute, vector, mask) \
 	static const kiln_kernels set = {#set, sum_##set, squares_##set, products_##set, differences_##set, extremes_##set};
 
@@ -180,7 +184,10 @@ kiln_kernels_best(void)
 
 /* ------------------------------------------------------------------ results */
 
-/* Lanes in pairs, the upper half on the lower, until one is left; with what the additions round away kept aside, as in add_block(). */
+/*
+ * Lanes in pairs, the upper half on the lower, until one is left; with what the additions round away kept aside, as
+ * in add_block().
+ */
 double
 kiln_run_finish(const kiln_run *run)
 {

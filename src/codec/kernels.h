@@ -1,10 +1,11 @@
 /*
  * Sums over runs of doubles, by SIMD, with one result on every CPU.
  *
- * Element i goes to lane i mod 16. A block of KILN_BLOCK elements is added up lane by lane; the block's lanes are then added to the run's,
- * and what each of these additions rounds away is kept beside them (Knuth's TwoSum). kiln_run_finish() adds the lanes in pairs, in the same
- * way. So the order of additions depends on the number of elements alone; the variants for different instruction sets do the same operations,
- * wider, and fuse none of them. The error of a sum is at most 2^-45 of the sum of the terms' magnitudes, however long the run.
+ * Element i goes to lane i mod 16. A block of KILN_BLOCK elements is added up lane by lane; the block's lanes are
+ * then added to the run's, and what each of these additions rounds away is kept beside them (Knuth's TwoSum).
+ * kiln_run_finish() adds the lanes in pairs, in the same way. So the order of additions depends on the number of
+ * elements alone; the variants for different instruction sets do the same operations, wider, and fuse none of them.
+ * The error of a sum is at most 2^-45 of the sum of the terms' magnitudes, however long the run.
  *
  * Overflow shows as a result that is not finite; the caller then takes a slower way.
  */
@@ -33,8 +34,8 @@ typedef struct kiln_extremes
 } kiln_extremes;
 
 /*
- * One set of kernels. x and y are n doubles in the machine's own form, at any alignment. A run is fed in pieces of whole blocks; only the last
- * may be shorter.
+ * One set of kernels. x and y are n doubles in the machine's own form, at any alignment. A run is fed in pieces of
+ * whole blocks; only the last may be shorter.
  */
 typedef struct kiln_kernels
 {

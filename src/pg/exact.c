@@ -357,7 +357,8 @@ kiln_exact_combine(KilnExact *exact, const KilnExact *other)
 }
 
 /*
- * The 128 bits of accumulator i from its leading bit down, whose lowest has the weight *exponent; *more if there are further bits. Zero: 0.
+ * The 128 bits of accumulator i from its leading bit down, whose lowest has the weight *exponent; *more if there
+ * are further bits. Zero: 0.
  */
 static unsigned __int128
 leading_bits(const KilnExact *exact, uint64 i, bool *negative, int *exponent, bool *more)

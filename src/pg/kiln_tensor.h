@@ -18,8 +18,9 @@
  *   tensor_safetensors.c  safetensors files
  *   tensor_field.c     a directory's tensors as its fields, for the accessors
  *
- * Tensor positions count from 1, as SQL arrays do: a[i] = kiln_at(kiln_tensor(a), i). A function that reads one tensor
- * takes a directory of one, or of several if one of them has the empty name, or else the name as its second argument.
+ * Tensor positions count from 1, as SQL arrays do: a[i] = kiln_at(kiln_tensor(a), i). A function that reads one
+ * tensor takes a directory of one, or of several if one of them has the empty name, or else the name as its second
+ * argument.
  */
 #ifndef KILN_TENSOR_H
 #define KILN_TENSOR_H
@@ -36,11 +37,12 @@
 /* ------------------------------------------------------------------ tensor_convert.c */
 
 /*
- * Convert n elements, little-endian and unaligned on both sides. Raises 22003 for what the target can't hold: a number out of its range, a
- * fraction into an integer, a non-zero number that would become zero or an infinity. NaN and infinities pass from
- * float to float. first: position of the first of them in the tensor, for that message.
+ * Convert n elements, little-endian and unaligned on both sides. Raises 22003 for what the target can't hold: a
+ * number out of its range, a fraction into an integer, a non-zero number that would become zero or an infinity. NaN
+ * and infinities pass from float to float. first: position of the first of them in the tensor, for that message.
  */
-extern void kiln_convert_elements(uint8_t from, uint8_t to, const uint8_t *source, uint8_t *target, uint64 n, uint64 first);
+extern void kiln_convert_elements(uint8_t from, uint8_t to, const uint8_t *source, uint8_t *target, uint64 n,
+								  uint64 first);
 
 /* n elements as doubles; integers are rounded once each. */
 extern void kiln_elements_f64(uint8_t dtype, const uint8_t *source, double *target, uint64 n);
@@ -57,7 +59,10 @@ pg_noreturn extern void kiln_report_element(uint8_t dtype, uint64 position);
 /* The dtype of a word given as an argument; 22023 naming the known ones if it is none. */
 extern uint8_t kiln_dtype_argument(Datum word);
 
-/* The dtype in which an SQL type's values, or a domain's over it, are kept, 0 if there is none. numeric is kept as f64. */
+/*
+ * The dtype in which an SQL type's values, or a domain's over it, are kept, 0 if there is none. numeric is kept as
+ * f64.
+ */
 extern uint8_t kiln_dtype_of_type(Oid type);
 
 /* ------------------------------------------------------------------ tensor_build.c */
@@ -75,8 +80,8 @@ pg_noreturn extern void kiln_tensor_too_large(void);
 extern void kiln_tensor_set_name(kiln_tensor *tensor, Datum name);
 
 /*
- * dtype, rank, shape, length and data of an array, whose bytes data leads into where they are what a tensor keeps, else to a copy. Raises 42804
- * for types that no tensor is made of, 22004 for NULL elements.
+ * dtype, rank, shape, length and data of an array, whose bytes data leads into where they are what a tensor keeps,
+ * else to a copy. Raises 42804 for types that no tensor is made of, 22004 for NULL elements.
  */
 extern void kiln_tensor_of_array(kiln_tensor *tensor, ArrayType *array, uint64 *elements);
 
@@ -93,7 +98,10 @@ extern void kiln_check_bools(const uint8_t *elements, uint64 n);
 /* The context that states of this aggregate live in; raises if there is no aggregate. */
 extern MemoryContext kiln_state_context(FunctionCallInfo fcinfo);
 
-/* Bytes for a state with that head and wanted bytes of elements: size, doubled until they fit. 54000 beyond the largest directory. */
+/*
+ * Bytes for a state with that head and wanted bytes of elements: size, doubled until they fit. 54000 beyond the
+ * largest directory.
+ */
 extern Size kiln_state_size(Size size, Size head, uint64 wanted);
 
 /* 22004: the row's argument is NULL. call: how to leave such rows out. */
@@ -103,8 +111,8 @@ pg_noreturn extern void kiln_report_null_row(const char *call);
 pg_noreturn extern void kiln_report_bad_state(void);
 
 /*
- * The row's tensor, from the array in that argument: as kiln_tensor_of_array(); or from the only or unnamed tensor of the kiln value there, read whole.
- * The bytes are good until the end of the row.
+ * The row's tensor, from the array in that argument: as kiln_tensor_of_array(); or from the only or unnamed tensor
+ * of the kiln value there, read whole. The bytes are good until the end of the row.
  */
 extern void kiln_row_of_array(FunctionCallInfo fcinfo, int argument, kiln_tensor *tensor);
 extern void kiln_row_of_tensor(FunctionCallInfo fcinfo, int argument, kiln_tensor *tensor);
@@ -127,8 +135,8 @@ typedef struct KilnTensorReader
 } KilnTensorReader;
 
 /*
- * Open the tensor of that name; name NULL: the only one, or the unnamed one. Raises 42804 for records, 42704 for a name that is not
- * there, 22023 where a name is wanted.
+ * Open the tensor of that name; name NULL: the only one, or the unnamed one. Raises 42804 for records, 42704 for a
+ * name that is not there, 22023 where a name is wanted.
  */
 extern void kiln_tensor_open(KilnTensorReader *reader, Datum datum, const char *name, size_t length);
 extern void kiln_tensor_close(KilnTensorReader *reader);
@@ -137,14 +145,15 @@ extern void kiln_tensor_close(KilnTensorReader *reader);
 extern void kiln_tensor_open_argument(KilnTensorReader *reader, FunctionCallInfo fcinfo, int name_argument);
 
 /*
- * All tensors in turn: open the directory in CurrentMemoryContext, keeping a copy of the datum there, and then tensor i below the
- * count. Kept over calls of a set-returning function.
+ * All tensors in turn: open the directory in CurrentMemoryContext, keeping a copy of the datum there, and then
+ * tensor i below the count. Kept over calls of a set-returning function.
  */
 extern KilnTensorReader *kiln_tensor_open_all(Datum datum, uint64 *count);
 extern void kiln_tensor_open_next(KilnTensorReader *reader, uint32 i);
 
 /*
- * All tensors of a datum at once, with names and data that lead into the (detoasted) value. palloc'd, with room for extra more.
+ * All tensors of a datum at once, with names and data that lead into the (detoasted) value. palloc'd, with room for
+ * extra more.
  */
 extern kiln_tensor *kiln_directory_open(Datum datum, uint32 extra, uint32 *count);
 
@@ -162,8 +171,8 @@ pg_noreturn extern void kiln_report_no_tensor(const char *name, size_t length);
 extern const uint8_t *kiln_tensor_bytes(KilnTensorReader *reader, uint64 from, uint64 to);
 
 /*
- * Elements from position on, at most up to end and no more than fit a buffer that stays in cache; *n gets their number. For loops over
- * all of them. Valid until the next read.
+ * Elements from position on, at most up to end and no more than fit a buffer that stays in cache; *n gets their
+ * number. For loops over all of them. Valid until the next read.
  */
 extern const uint8_t *kiln_tensor_some(KilnTensorReader *reader, uint64 position, uint64 end, uint64 *n);
 
@@ -186,8 +195,8 @@ extern ArrayType *kiln_tensor_array(KilnTensorReader *reader, Oid type);
 /* ------------------------------------------------------------------ tensor_field.c */
 
 /*
- * A path into a directory is '' (all of it) or one name; other paths are 42804. A name that is not there is NULL, as a
- * key of a dict is.
+ * A path into a directory is '' (all of it) or one name; other paths are 42804. A name that is not there is NULL,
+ * as a key of a dict is.
  */
 extern Datum kiln_tensor_field_text(const KilnField *field, bool *isnull);
 extern Datum kiln_tensor_field_json(const KilnField *field, bool *isnull);

@@ -1,10 +1,11 @@
 /*
  * kiln_tensor_agg: rows to a tensor.
  *
- * The state is a head and elements. A small group is one chunk, the elements behind the head, of 64 bytes at first and doubled when full. A larger
- * one has its elements in a chunk of their own, of a power of two of bytes: so the heads of many groups stay close together, where the
- * CPU's caches hold them, while rows come to the groups by turns. The final function copies and leaves the state alone, so that it may run once a
- * row of a window frame. Elements are kept little-endian, as the directory has them.
+ * The state is a head and elements. A small group is one chunk, the elements behind the head, of 64 bytes at first
+ * and doubled when full. A larger one has its elements in a chunk of their own, of a power of two of bytes: so the
+ * heads of many groups stay close together, where the CPU's caches hold them, while rows come to the groups by
+ * turns. The final function copies and leaves the state alone, so that it may run once a row of a window frame.
+ * Elements are kept little-endian, as the directory has them.
  */
 #include "kiln_tensor.h"
 

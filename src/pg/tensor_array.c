@@ -161,7 +161,8 @@ kiln_to_array(PG_FUNCTION_ARGS)
 PG_FUNCTION_INFO_V1(kiln_to_array_of);
 
 /*
- * Casts to arrays: a tensor in its shape, any other value as kiln_get() gives it. The array type is the function's result type.
+ * Casts to arrays: a tensor in its shape, any other value as kiln_get() gives it. The array type is the function's
+ * result type.
  */
 Datum
 kiln_to_array_of(PG_FUNCTION_ARGS)

@@ -34,8 +34,8 @@ check_name(const kiln_tensor *tensor)
 }
 
 /*
- * A frame that holds the tensors, whose names, shapes, dtypes and lengths are set; their offsets get set. A tensor's data is copied once; where it is
- * NULL its room is left as it is.
+ * A frame that holds the tensors, whose names, shapes, dtypes and lengths are set; their offsets get set. A
+ * tensor's data is copied once; where it is NULL its room is left as it is.
  */
 struct varlena *
 kiln_tensors_frame(kiln_tensor *tensors, uint32 count)
@@ -110,8 +110,8 @@ is_numeric(Oid type)
 }
 
 /*
- * The elements of an array as little-endian bytes of the dtype of its type: the array's own, or a copy for types that keep theirs
- * another way (numeric, and bool, whose bytes are made 0 or 1).
+ * The elements of an array as little-endian bytes of the dtype of its type: the array's own, or a copy for types
+ * that keep theirs another way (numeric, and bool, whose bytes are made 0 or 1).
  */
 static const uint8_t *
 array_elements(ArrayType *array, uint8_t dtype, uint64 n)
@@ -162,7 +162,8 @@ tensor_shape_of_array(kiln_tensor *tensor, ArrayType *array, uint64_t *elements)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("cannot make a tensor of type %s", format_type_be(ARR_ELEMTYPE(array))),
-				 errhint("Tensors are made of boolean, smallint, integer, bigint, real, double precision and numeric.")));
+				 errhint("Tensors are made of boolean, smallint, integer, bigint, real, double precision and "
+						 "numeric.")));
 	if (ARR_HASNULL(array))
 		refuse_nulls(array);
 	tensor->rank = (uint8_t) Max(ARR_NDIM(array), 1);
@@ -247,8 +248,8 @@ kiln_tensor_converted(kiln_tensor *tensor, uint64 elements, uint8_t dtype)
 /* ------------------------------------------------------------------ arrays out of line */
 
 /*
- * An array stored out of line, uncompressed and without NULLs: its elements go straight from the TOAST table into the frame, so that a large
- * array is copied once and not twice. NULL if it is not such a one.
+ * An array stored out of line, uncompressed and without NULLs: its elements go straight from the TOAST table into
+ * the frame, so that a large array is copied once and not twice. NULL if it is not such a one.
  */
 static struct varlena *
 frame_of_external_array(FunctionCallInfo fcinfo, uint8_t dtype)
@@ -309,7 +310,8 @@ frame_of_external_array(FunctionCallInfo fcinfo, uint8_t dtype)
 
 			CHECK_FOR_INTERRUPTS();
 			kiln_toast_copy(&toast, at + i * width, at + (i + n) * width, part + VARHDRSZ);
-			kiln_convert_elements(own, tensor.dtype, part + VARHDRSZ, payload + i * kiln_dtype_width(tensor.dtype), n, i);
+			kiln_convert_elements(own, tensor.dtype, part + VARHDRSZ,
+								  payload + i * kiln_dtype_width(tensor.dtype), n, i);
 		}
 		pfree(part);
 	}
@@ -320,8 +322,8 @@ frame_of_external_array(FunctionCallInfo fcinfo, uint8_t dtype)
 PG_FUNCTION_INFO_V1(kiln_tensor_from_array);
 
 /*
- * kiln_tensor(anyarray, name text DEFAULT '', dtype text DEFAULT NULL): the array as a tensor of its shape; lower bounds are dropped, and an empty
- * array is a tensor of shape [0]. With dtype its elements are converted.
+ * kiln_tensor(anyarray, name text DEFAULT '', dtype text DEFAULT NULL): the array as a tensor of its shape; lower
+ * bounds are dropped, and an empty array is a tensor of shape [0]. With dtype its elements are converted.
  */
 Datum
 kiln_tensor_from_array(PG_FUNCTION_ARGS)

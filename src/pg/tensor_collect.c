@@ -1,8 +1,8 @@
 /*
  * kiln_directory_agg: rows of a name and an array (or tensor) to one directory.
  *
- * The state lists the tensors in the order they came; each is one chunk with its name and elements. The final function sorts a copy of
- * the list, so the state stays as it is.
+ * The state lists the tensors in the order they came; each is one chunk with its name and elements. The final
+ * function sorts a copy of the list, so the state stays as it is.
  */
 #include "kiln_tensor.h"
 
@@ -141,8 +141,8 @@ kiln_collect_combine(PG_FUNCTION_ARGS)
 }
 
 /*
- * kiln_collect_serialize(internal): version, count (u32), and each tensor: dtype, rank, length of the name (u16), dimensions (u64), name,
- * elements; all little-endian.
+ * kiln_collect_serialize(internal): version, count (u32), and each tensor: dtype, rank, length of the name (u16),
+ * dimensions (u64), name, elements; all little-endian.
  */
 Datum
 kiln_collect_serialize(PG_FUNCTION_ARGS)
@@ -154,7 +154,8 @@ kiln_collect_serialize(PG_FUNCTION_ARGS)
 
 	(void) kiln_state_context(fcinfo);
 	for (uint32 i = 0; i < state->count; i++)
-		size += SERIAL_TENSOR + 8 * (Size) state->tensors[i].rank + state->tensors[i].name_length + state->tensors[i].length;
+		size += SERIAL_TENSOR + 8 * (Size) state->tensors[i].rank + state->tensors[i].name_length +
+			state->tensors[i].length;
 	result = palloc(VARHDRSZ + size);
 	SET_VARSIZE(result, VARHDRSZ + size);
 	kiln_writer_init(&writer, VARDATA(result), size);

@@ -1,8 +1,9 @@
 /*
  * Elements from one dtype to another.
  *
- * Every conversion is exact or rounds once, and what does not fit is an error, the same through every route. An element on its way is an
- * integer with a sign, or a double; f64 to f32, the way that narrows most data, has its own loop.
+ * Every conversion is exact or rounds once, and what does not fit is an error, the same through every route. An
+ * element on its way is an integer with a sign, or a double; f64 to f32, the way that narrows most data, has its
+ * own loop.
  */
 #include "kiln_tensor.h"
 
@@ -103,8 +104,8 @@ kiln_element_f64(uint8_t dtype, const uint8_t *p)
 }
 
 /*
- * An integer as a double that rounds, in a second step to a shorter format, to what one step would give: bits that the double has no room for are
- * gathered into its last one.
+ * An integer as a double that rounds, in a second step to a shorter format, to what one step would give: bits that
+ * the double has no room for are gathered into its last one.
  */
 static double
 odd_double(uint64 magnitude)
@@ -329,7 +330,8 @@ kiln_element_from_text(uint8_t dtype, const char *text, size_t length, uint8_t *
 
 	if (dtype != KILN_DTYPE_BOOL)
 		return kiln_dtype_number_in(dtype, text, length, true, p, &error);
-	return kiln_integer_in(KILN_U64, text, length, &number, &error) && store_integer(dtype, element_unsigned(number.u64), p);
+	return kiln_integer_in(KILN_U64, text, length, &number, &error) &&
+		store_integer(dtype, element_unsigned(number.u64), p);
 }
 
 uint8_t

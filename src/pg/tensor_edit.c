@@ -1,5 +1,6 @@
 /*
- * Tensors and directories made of others: other shapes, dtypes and names, tensors put end to end, directories joined.
+ * Tensors and directories made of others: other shapes, dtypes and names, tensors put end to end, directories
+ * joined.
  */
 #include "kiln_tensor.h"
 
@@ -10,8 +11,8 @@
 /* ------------------------------------------------------------------ shape */
 
 /*
- * Read a shape from a bigint[]: 2202E unless it has as many elements as the tensor. One dimension may be -1, whatever the
- * others leave.
+ * Read a shape from a bigint[]: 2202E unless it has as many elements as the tensor. One dimension may be -1,
+ * whatever the others leave.
  */
 static void
 read_shape(kiln_tensor *tensor, uint64 elements, ArrayType *array)

@@ -1,9 +1,9 @@
 /*
  * kiln_sum_agg, kiln_avg_agg, kiln_min_agg, kiln_max_agg: rows of one shape, element by element.
  *
- * Sums are exact (exact.h) and rounded once at the end, so neither the order of rows nor the plan changes a result, and a mean is finite
- * where the true one is. Sums of integers stay integers. Least and greatest go by one total order, -0 below 0 and NaN above all (always the
- * same NaN), for the same reason.
+ * Sums are exact (exact.h) and rounded once at the end, so neither the order of rows nor the plan changes a result,
+ * and a mean is finite where the true one is. Sums of integers stay integers. Least and greatest go by one total
+ * order, -0 below 0 and NaN above all (always the same NaN), for the same reason.
  */
 #include "kiln_tensor.h"
 
@@ -134,10 +134,12 @@ store_integer_sum(const KilnExact *exact, uint64 i, uint8_t dtype, uint8_t *p)
 /* ------------------------------------------------------------------ least and greatest */
 
 /*
- * The bits of a float as an integer that orders as the numbers do, -0 below 0; and back. NaN is the greatest: any becomes the quiet one without
- * a sign.
+ * The bits of a float as an integer that orders as the numbers do, -0 below 0; and back. NaN is the greatest: any
+ * becomes the quiet one without a sign.
  */
-#define FLOAT_KEY(bits, wide, width) ((wide) ((bits) ^ (((wide) (bits) >> ((width) - 1)) & ((((wide) 1) << ((width) - 2)) - 1 + (((wide) 1) << ((width) - 2))))))
+#define ALL_BUT_SIGN(wide, width)		((((wide) 1) << ((width) - 2)) - 1 + (((wide) 1) << ((width) - 2)))
+#define FLOAT_KEY(bits, wide, width) \
+	((wide) ((bits) ^ (((wide) (bits) >> ((width) - 1)) & ALL_BUT_SIGN(wide, width))))
 
 #define PICK_LOOP(ctype, load, store) \
 	for (uint64 i = 0; i < n; i++) \

@@ -48,7 +48,10 @@ find(const KilnField *field, kiln_tensor *tensor)
 	return TARGET_TENSOR;
 }
 
-/* JSON of what the path leads to: of a directory an object by name, of a tensor its dtype, shape and elements. False if there is none. */
+/*
+ * JSON of what the path leads to: of a directory an object by name, of a tensor its dtype, shape and elements.
+ * False if there is none.
+ */
 static bool
 print(const KilnField *field, StringInfo buf)
 {

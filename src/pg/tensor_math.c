@@ -1,8 +1,9 @@
 /*
  * Tensors from tensors, element by element: sums, differences, products, multiples.
  *
- * Integers stay what they are; floats of 64 and of 32 bits are computed in their own width, those of 16 bits as f32; an overflow is 22003. A
- * multiple is computed as f64 and then, for floats of up to 32 bits, rounded to f32. The result has the first operand's name and shape.
+ * Integers stay what they are; floats of 64 and of 32 bits are computed in their own width, those of 16 bits as
+ * f32; an overflow is 22003. A multiple is computed as f64 and then, for floats of up to 32 bits, rounded to f32.
+ * The result has the first operand's name and shape.
  */
 #include "kiln_tensor.h"
 
@@ -34,7 +35,8 @@ overflows(uint8_t dtype, uint64 i)
 /* ------------------------------------------------------------------ floats */
 
 /*
- * A result that is not finite: an overflow if the operands are. Every NaN is made the same one, as CPUs differ in the sign of those they make.
+ * A result that is not finite: an overflow if the operands are. Every NaN is made the same one, as CPUs differ in
+ * the sign of those they make.
  */
 static double
 settle(double result, bool finite, uint8_t dtype, uint64 i)
@@ -106,10 +108,11 @@ operate_unsigned(Operation operation, uint64 a, uint64 b, uint64 *result)
 #define INTEGER_LOOP(ctype, wide, operate, load, store) \
 	for (uint64 i = 0; i < n; i++) \
 	{ \
+		ctype		a = (ctype) load(x + i * sizeof(ctype)); \
+		ctype		b = (ctype) load(y + i * sizeof(ctype)); \
 		wide		result; \
 		\
-		if (unlikely(!operate(operation, (ctype) load(x + i * sizeof(ctype)), (ctype) load(y + i * sizeof(ctype)), &result) || \
-					 result != (wide) (ctype) result)) \
+		if (unlikely(!operate(operation, a, b, &result) || result != (wide) (ctype) result)) \
 			overflows(dtype, first + i); \
 		store(out + i * sizeof(ctype), (ctype) result); \
 	}

@@ -1,8 +1,9 @@
 /*
  * Tensors from and to numpy's .npy files, versions 1.0 to 3.0.
  *
- * A file is a signature, a version, the length of a header and the header, a Python dict of three keys that is read here as no more than
- * that; then the elements. Both byte orders and both orders of axes are read; little-endian, row-major files are written.
+ * A file is a signature, a version, the length of a header and the header, a Python dict of three keys that is read
+ * here as no more than that; then the elements. Both byte orders and both orders of axes are read; little-endian,
+ * row-major files are written.
  */
 #include "kiln_tensor.h"
 
@@ -43,7 +44,8 @@ typedef struct Cursor
 static void
 skip_space(Cursor *cursor)
 {
-	while (cursor->pos < cursor->end && (*cursor->pos == ' ' || *cursor->pos == '\t' || *cursor->pos == '\n' || *cursor->pos == '\r'))
+	while (cursor->pos < cursor->end &&
+		   (*cursor->pos == ' ' || *cursor->pos == '\t' || *cursor->pos == '\n' || *cursor->pos == '\r'))
 		cursor->pos++;
 }
 
@@ -158,7 +160,8 @@ read_descr(Cursor *cursor, NpyHeader *header)
 		char		code[3];
 		uint8_t		dtype;
 	}			types[] = {
-		{"b1", KILN_DTYPE_BOOL}, {"i1", KILN_DTYPE_I8}, {"i2", KILN_DTYPE_I16}, {"i4", KILN_DTYPE_I32}, {"i8", KILN_DTYPE_I64},
+		{"b1", KILN_DTYPE_BOOL},
+		{"i1", KILN_DTYPE_I8}, {"i2", KILN_DTYPE_I16}, {"i4", KILN_DTYPE_I32}, {"i8", KILN_DTYPE_I64},
 		{"u1", KILN_DTYPE_U8}, {"u2", KILN_DTYPE_U16}, {"u4", KILN_DTYPE_U32}, {"u8", KILN_DTYPE_U64},
 		{"f2", KILN_DTYPE_F16}, {"f4", KILN_DTYPE_F32}, {"f8", KILN_DTYPE_F64}
 	};
@@ -274,8 +277,8 @@ copy_element(uint8_t *to, const uint8_t *from, uint32_t width, bool swap)
 }
 
 /*
- * Elements into row-major order and little-endian. positions counts through the result's positions; at is where the element lies in the
- * file, whose first axis varies fastest.
+ * Elements into row-major order and little-endian. positions counts through the result's positions; at is where the
+ * element lies in the file, whose first axis varies fastest.
  */
 static void
 copy_elements(const NpyHeader *header, const uint8_t *from, uint8_t *to, uint64 elements)
@@ -367,7 +370,8 @@ static const char *
 npy_descr(uint8_t dtype)
 {
 	static const char *const descrs[] = {
-		[KILN_DTYPE_BOOL] = "|b1", [KILN_DTYPE_I8] = "|i1", [KILN_DTYPE_I16] = "<i2", [KILN_DTYPE_I32] = "<i4", [KILN_DTYPE_I64] = "<i8",
+		[KILN_DTYPE_BOOL] = "|b1",
+		[KILN_DTYPE_I8] = "|i1", [KILN_DTYPE_I16] = "<i2", [KILN_DTYPE_I32] = "<i4", [KILN_DTYPE_I64] = "<i8",
 		[KILN_DTYPE_U8] = "|u1", [KILN_DTYPE_U16] = "<u2", [KILN_DTYPE_U32] = "<u4", [KILN_DTYPE_U64] = "<u8",
 		[KILN_DTYPE_F16] = "<f2", [KILN_DTYPE_F32] = "<f4", [KILN_DTYPE_F64] = "<f8"
 	};

@@ -1,9 +1,9 @@
 /*
  * Reading tensors.
  *
- * A tensor is found by its entry: the first chunk of the value holds the header and the first entries, and a search by
- * name reads one entry a step. Its elements are read by range. So a value stored out of line costs two short reads for one
- * element, however large it is.
+ * A tensor is found by its entry: the first chunk of the value holds the header and the first entries, and a search
+ * by name reads one entry a step. Its elements are read by range. So a value stored out of line costs two short
+ * reads for one element, however large it is.
  *
  * Entries were validated at the door. They are held to their value's bounds all the same.
  */
@@ -61,7 +61,8 @@ read_entry(KilnTensorReader *reader, uint32 i)
 	kiln_store_u32(reader->entry + 12, 1);
 	memcpy(reader->entry + KILN_DIRECTORY_HEADER, data, KILN_DIRECTORY_ENTRY);
 	if (!kiln_directory_entry(reader->entry, sizeof reader->entry, 0, &reader->tensor) ||
-		!kiln_tensor_size(reader->tensor.dtype, reader->tensor.rank, reader->tensor.shape, &length, &reader->elements) ||
+		!kiln_tensor_size(reader->tensor.dtype, reader->tensor.rank, reader->tensor.shape,
+						  &length, &reader->elements) ||
 		length != reader->tensor.length || reader->tensor.offset > size || length > size - reader->tensor.offset)
 		damaged();
 	reader->tensor.data = NULL;
@@ -300,7 +301,8 @@ kiln_tensor_copy(KilnTensorReader *reader, uint64 position, uint64 n, uint8_t dt
 
 	if (dtype == reader->tensor.dtype)
 	{
-		kiln_toast_copy(&reader->toast, frame_position(reader, position * width), frame_position(reader, end * width), target);
+		kiln_toast_copy(&reader->toast, frame_position(reader, position * width),
+						frame_position(reader, end * width), target);
 		return;
 	}
 	while (position < end)
@@ -329,7 +331,8 @@ element_at(FunctionCallInfo fcinfo, KilnTensorReader *reader, const int64 *posit
 	if (count != reader->tensor.rank)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("tensor of rank %d needs %d positions, not %d", reader->tensor.rank, reader->tensor.rank, count)));
+				 errmsg("tensor of rank %d needs %d positions, not %d",
+						reader->tensor.rank, reader->tensor.rank, count)));
 	for (int i = 0; i < count; i++)
 	{
 		if (positions[i] < 1 || (uint64) positions[i] > reader->tensor.shape[i])

@@ -1,9 +1,10 @@
 /*
  * One number from a tensor, or from two: sums, means, extremes, norms, products and distances.
  *
- * Elements of floats are added as doubles by the kernels of kernels.h, in an order that only their number decides; those of integers exactly. Where a sum
- * overflows on its way, or squares vanish, a slower way gives the true result: exact sums (exact.h), or operands scaled by a power of two. A result
- * beyond the doubles is 22003, unless an infinity or a NaN among the elements made it.
+ * Elements of floats are added as doubles by the kernels of kernels.h, in an order that only their number decides;
+ * those of integers exactly. Where a sum overflows on its way, or squares vanish, a slower way gives the true
+ * result: exact sums (exact.h), or operands scaled by a power of two. A result beyond the doubles is 22003, unless
+ * an infinity or a NaN among the elements made it.
  */
 #include "kiln_tensor.h"
 
@@ -269,7 +270,10 @@ kiln_max(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------------ norms and distances */
 
-/* The next block of both tensors, which have the same number of elements. They may come in parts of different length. */
+/*
+ * The next block of both tensors, which have the same number of elements. They may come in parts of different
+ * length.
+ */
 static const void *
 walk_both(Walk *a, Walk *b, const void **other, uint64 *n)
 {
@@ -297,8 +301,8 @@ term_at(const void *x, const void *y, uint64 i, int *halved)
 }
 
 /*
- * Exponent of the term that is greatest in magnitude, 0 if all are zero. *special gets the sum of magnitudes of those that are not finite: 0, an
- * infinity or NaN.
+ * Exponent of the term that is greatest in magnitude, 0 if all are zero. *special gets the sum of magnitudes of
+ * those that are not finite: 0, an infinity or NaN.
  */
 static int
 greatest_exponent(Walk *a, Walk *b, double *special)
@@ -550,7 +554,10 @@ scaled_cosine(Walk *a, Walk *b)
 
 PG_FUNCTION_INFO_V1(kiln_cosine_distance);
 
-/* kiln_cosine_distance(kiln, kiln): one less the cosine of the angle between them; NaN where one of them is all zeros. */
+/*
+ * kiln_cosine_distance(kiln, kiln): one less the cosine of the angle between them; NaN where one of them is all
+ * zeros.
+ */
 Datum
 kiln_cosine_distance(PG_FUNCTION_ARGS)
 {

@@ -1,8 +1,9 @@
 /*
  * Directories from and to safetensors files.
  *
- * A file is the length of a header (u64), the header, a JSON object that gives each tensor's dtype, shape and place, and the tensors' elements,
- * row-major and little-endian, which have to lie end to end. What a header says is held against the bytes present before memory is taken.
+ * A file is the length of a header (u64), the header, a JSON object that gives each tensor's dtype, shape and
+ * place, and the tensors' elements, row-major and little-endian, which have to lie end to end. What a header says
+ * is held against the bytes present before memory is taken.
  */
 #include "kiln_tensor.h"
 
@@ -39,7 +40,8 @@ static const struct
 	uint8_t		dtype;
 }			words[] =
 {
-	{"BOOL", KILN_DTYPE_BOOL}, {"I8", KILN_DTYPE_I8}, {"I16", KILN_DTYPE_I16}, {"I32", KILN_DTYPE_I32}, {"I64", KILN_DTYPE_I64},
+	{"BOOL", KILN_DTYPE_BOOL},
+	{"I8", KILN_DTYPE_I8}, {"I16", KILN_DTYPE_I16}, {"I32", KILN_DTYPE_I32}, {"I64", KILN_DTYPE_I64},
 	{"U8", KILN_DTYPE_U8}, {"U16", KILN_DTYPE_U16}, {"U32", KILN_DTYPE_U32}, {"U64", KILN_DTYPE_U64},
 	{"F16", KILN_DTYPE_F16}, {"BF16", KILN_DTYPE_BF16}, {"F32", KILN_DTYPE_F32}, {"F64", KILN_DTYPE_F64}
 };
@@ -213,7 +215,8 @@ kiln_from_safetensors(PG_FUNCTION_ARGS)
 	if (!kiln_json_parse(&json, (const char *) data + LENGTH_BYTES, header, HEADER_LEVELS, &error))
 		malformed_header(&error);
 	n -= LENGTH_BYTES + header;
-	tensors = palloc_extended(Max((Size) json.nodes[0].count, 1) * sizeof(kiln_tensor), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	tensors = palloc_extended(Max((Size) json.nodes[0].count, 1) * sizeof(kiln_tensor),
+							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (uint32 key = 1; key < json.nodes[0].next; key = json.nodes[key + 1].next)
 	{
 		size_t		length;
@@ -239,7 +242,8 @@ kiln_from_safetensors(PG_FUNCTION_ARGS)
 	check_places(tensors, count, n);
 	twice = kiln_tensors_sort(tensors, count);
 	if (twice)
-		malformed(psprintf(_("Two tensors have the name \"%s\"."), kiln_utf8_for_message(twice->name, twice->name_length)));
+		malformed(psprintf(_("Two tensors have the name \"%s\"."),
+						   kiln_utf8_for_message(twice->name, twice->name_length)));
 	PG_RETURN_POINTER(kiln_tensors_frame(tensors, count));
 }
 

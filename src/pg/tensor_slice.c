@@ -1,6 +1,6 @@
 /*
- * Parts of a tensor along its first axis. Only the chunks that hold the part are fetched; the part becomes a directory
- * of one tensor, under the same name.
+ * Parts of a tensor along its first axis. Only the chunks that hold the part are fetched; the part becomes a
+ * directory of one tensor, under the same name.
  */
 #include "kiln_tensor.h"
 
@@ -29,7 +29,8 @@ cut(KilnTensorReader *reader, kiln_tensor *part, uint64 from)
 }
 
 /*
- * a[low:high] of the first axis: both ends count from 1 and are included; what lies outside is cut off, and nothing may be left.
+ * a[low:high] of the first axis: both ends count from 1 and are included; what lies outside is cut off, and nothing
+ * may be left.
  */
 static Datum
 slice(KilnTensorReader *reader, int64 low, int64 high)

@@ -1,7 +1,8 @@
 /*
  * kiln_tensor_agg of arrays and of tensors: rows of one shape, stacked into a tensor of one dimension more.
  *
- * The state is one chunk, as that of kiln_tensor_agg of numbers: a head, and the rows' elements behind it; each row is one copy.
+ * The state is one chunk, as that of kiln_tensor_agg of numbers: a head, and the rows' elements behind it; each row
+ * is one copy.
  */
 #include "kiln_tensor.h"
 
@@ -68,7 +69,8 @@ kiln_check_row(uint8_t dtype, uint8_t rank, const uint64 *shape, const kiln_tens
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("rows differ in shape"),
-				 errdetail("One is [%s], another [%s].", kiln_shape_text(rank, shape), kiln_shape_text(row->rank, row->shape))));
+				 errdetail("One is [%s], another [%s].",
+						   kiln_shape_text(rank, shape), kiln_shape_text(row->rank, row->shape))));
 }
 
 /* ------------------------------------------------------------------ state */
@@ -222,7 +224,9 @@ kiln_stack_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state_append(state, other->data, other->rows));
 }
 
-/* kiln_stack_serialize(internal): version, dtype, rank, rows, shape (all dimensions, u64 little-endian), elements. */
+/*
+ * kiln_stack_serialize(internal): version, dtype, rank, rows, shape (all dimensions, u64 little-endian), elements.
+ */
 Datum
 kiln_stack_serialize(PG_FUNCTION_ARGS)
 {

@@ -91,7 +91,9 @@ term(int kernel, int64_t i)
 	}
 }
 
-static const size_t lengths[] = {0, 1, 7, 15, 16, 17, 31, 33, 500, KILN_BLOCK - 1, KILN_BLOCK, KILN_BLOCK + 1, 2 * KILN_BLOCK, LONGEST};
+static const size_t lengths[] = {
+	0, 1, 7, 15, 16, 17, 31, 33, 500, KILN_BLOCK - 1, KILN_BLOCK, KILN_BLOCK + 1, 2 * KILN_BLOCK, LONGEST
+};
 
 #define LENGTHS (sizeof lengths / sizeof lengths[0])
 

@@ -76,7 +76,9 @@ kiln_reader_string(kiln_reader *reader, uint32_t *length)
 	const uint8_t *text = kiln_reader_span(reader, length);
 	bool		nul;
 
-	if (text == NULL || kiln_ascii(text, *length) || kiln_utf8_prefix(text, *length, &nul) == *length)
+	if (text == NULL || kiln_ascii_room(text, *length, (size_t) (reader->end - text)) ||
+		(*length <= KILN_UTF8_SHORT && kiln_utf8_short(text, *length)) ||
+		kiln_utf8_prefix(text, *length, &nul) == *length)
 		return text;
 	reader->failed = true;
 	*length = 0;

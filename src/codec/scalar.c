@@ -7,11 +7,6 @@
 #define NUMERIC_WHOLE_DIGITS	131072
 #define NUMERIC_SCALE			16383
 
-#define DATE_FIRST		(-2451545)	/* 4714-11-24 BC */
-#define DATE_LAST		2145031948	/* 5874897-12-31 */
-#define TIMESTAMP_FIRST	INT64_C(-211813488000000000)	/* 4714-11-24 00:00:00 BC */
-#define TIMESTAMP_LAST	INT64_C(9223371331199999999)	/* 294276-12-31 23:59:59.999999 */
-
 static inline bool
 is_digit(uint8_t c)
 {
@@ -61,14 +56,13 @@ kiln_numeric_spelling(const uint8_t *s, size_t n)
 bool
 kiln_date_valid(int32_t days)
 {
-	return (days >= DATE_FIRST && days <= DATE_LAST) || days == INT32_MIN || days == INT32_MAX;
+	return kiln_date_in_range(days);
 }
 
 bool
 kiln_timestamp_valid(int64_t microseconds)
 {
-	return (microseconds >= TIMESTAMP_FIRST && microseconds <= TIMESTAMP_LAST) ||
-		microseconds == INT64_MIN || microseconds == INT64_MAX;
+	return kiln_timestamp_in_range(microseconds);
 }
 
 size_t

@@ -235,11 +235,13 @@ make_steps(const kiln_type *type, kiln_step *steps)
 	{
 		memset(&step, 0, sizeof step);
 		step.first = (uint16_t) i;
-		step.op = kiln_kind_is_span(type->fields[i].type->kind) ? KILN_STEP_SPAN : KILN_STEP_OTHER;
+		step.kind = type->fields[i].type->kind;
+		step.op = kiln_kind_is_span(step.kind) ? KILN_STEP_SPAN : KILN_STEP_OTHER;
 		for (; i < type->count && type->fields[i].type->width != 0; i++)
 		{
 			step.op = KILN_STEP_RUN;
-			step.check |= !type->fields[i].type->any_bits;
+			if (!type->fields[i].type->any_bits)
+				step.check = KILN_CHECK_FIELDS;
 			step.width += type->fields[i].type->width;
 		}
 		if (step.op != KILN_STEP_RUN)
@@ -250,6 +252,91 @@ make_steps(const kiln_type *type, kiln_step *steps)
 		n++;
 	}
 	return n;
+}
+
+/* The looks of a run, as they are found. */
+typedef struct look_list
+{
+	bool		bools;			/* bools are looked for, else all others */
+	bool		words;			/* the run has eight bytes: bools among the first go into zero */
+	uint64_t	zero;
+	uint32_t	count;			/* may pass KILN_MAX_LOOKS: then they are too many */
+	kiln_look	looks[KILN_MAX_LOOKS];
+} look_list;
+
+/* Add what has to be looked at in a fixed-width value at offset. */
+static void
+find_looks(look_list *list, const kiln_type *type, uint32_t offset)
+{
+	uint32_t	i;
+
+	if (type->any_bits || list->count > KILN_MAX_LOOKS)
+		return;
+	if (type->kind == KILN_STRUCT)
+	{
+		for (i = 0; i < type->count; i++)
+		{
+			find_looks(list, type->fields[i].type, offset);
+			offset += type->fields[i].type->width;
+		}
+		return;
+	}
+	if ((type->kind == KILN_BOOL) != list->bools)
+		return;
+	if (list->bools && list->words && offset < 8)
+	{
+		list->zero |= UINT64_C(0xfe) << 8 * offset;
+		return;
+	}
+	if (list->count < KILN_MAX_LOOKS)
+	{
+		list->looks[list->count].offset = offset;
+		list->looks[list->count].kind = type->kind;
+		list->looks[list->count].labels = type->kind == KILN_ENUM ? (uint16_t) type->count : 0;
+	}
+	list->count++;
+}
+
+static void
+find_run_looks(look_list *list, const kiln_type *type, const kiln_step *step, bool bools)
+{
+	uint32_t	offset = 0;
+	uint32_t	i;
+
+	list->bools = bools;
+	for (i = step->first; i < (uint32_t) step->first + step->fields; i++)
+	{
+		find_looks(list, type->fields[i].type, offset);
+		offset += type->fields[i].type->width;
+	}
+}
+
+/* Say in a run's step what of it has to be looked at, unless it is too much. False: out of memory. */
+static bool
+make_looks(kiln_arena *arena, const kiln_type *type, kiln_step *step)
+{
+	look_list	list = {.words = step->width >= 8};
+	kiln_look  *looks = NULL;
+	uint32_t	bools;
+
+	find_run_looks(&list, type, step, true);
+	bools = list.count;
+	find_run_looks(&list, type, step, false);
+	if (list.count > KILN_MAX_LOOKS)
+		return true;
+	if (list.count != 0)
+	{
+		looks = kiln_arena_take(arena, list.count * sizeof *looks);
+		if (looks == NULL)
+			return false;
+		memcpy(looks, list.looks, list.count * sizeof *looks);
+	}
+	step->check = list.count != 0 ? KILN_CHECK_LOOKS : KILN_CHECK_ZERO;
+	step->zero = list.zero;
+	step->bools = (uint8_t) bools;
+	step->look_count = (uint8_t) list.count;
+	step->looks = looks;
+	return true;
 }
 
 kiln_type *
@@ -286,6 +373,9 @@ kiln_type_struct(kiln_arena *arena, const char *name, size_t name_length,
 	if (steps == NULL)
 		return NULL;
 	make_steps(type, steps);
+	for (i = 0; i < type->step_count; i++)
+		if (steps[i].check != KILN_CHECK_NONE && !make_looks(arena, type, &steps[i]))
+			return NULL;
 	type->steps = steps;
 	return sort_names(arena, type, duplicate) ? type : NULL;
 }

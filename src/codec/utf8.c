@@ -100,6 +100,16 @@ utf8_fault(const uint8_t *s, size_t n, size_t from, bool *nul)
 	return from;
 }
 
+bool
+kiln_utf8_short(const uint8_t *s, size_t n)
+{
+	uint64_t	state = UTF8_START;
+
+	for (size_t i = 0; i < n; i++)
+		state = utf8_step(state, s[i]);
+	return (state & 63) == UTF8_START;
+}
+
 size_t
 kiln_utf8_prefix(const uint8_t *s, size_t n, bool *nul)
 {

@@ -5,9 +5,9 @@
  * the place after it, or NULL when it has filled the error; a caller that gets NULL puts its own step in front of the
  * error's path and returns NULL in turn. Nothing is ever read at or after check->end.
  *
- * What makes it quick: a struct's run of fixed-width fields costs one bounds test, and only those of its fields whose
- * bits can be wrong are looked at; a list of elements whose bits can't be wrong costs one multiplication and one test;
- * a string is first asked whether it is plain ASCII. All that has to do with errors stands in functions of its own.
+ * What makes it quick: a struct's run of fixed-width fields costs one bounds test, and only the places whose bits can be
+ * wrong are looked at, all of them before anything is decided; a list of elements whose bits can't be wrong costs one
+ * multiplication and one test; a string is first asked whether it is plain ASCII. All that has to do with errors stands in functions of its own.
  *
  * A fault's offset is where its item begins. A run that does not fit is therefore walked again field by field, which
  * finds the first field that is at fault.
@@ -16,9 +16,13 @@
 
 #if defined(__GNUC__)
 #define COLD	__attribute__((cold, noinline))
+#define ALWAYS	inline __attribute__((always_inline))
+#define likely(x) __builtin_expect((x) != 0, 1)
 #define unlikely(x) __builtin_expect((x) != 0, 0)
 #else
 #define COLD
+#define ALWAYS	inline
+#define likely(x) (x)
 #define unlikely(x) (x)
 #endif
 
@@ -31,6 +35,7 @@ typedef struct kiln_check
 } kiln_check;
 
 static const uint8_t *check_value(const kiln_check *check, const kiln_type *type, const uint8_t *p);
+static const uint8_t *check_optional(const kiln_check *check, const kiln_type *type, const uint8_t *p);
 
 static inline size_t
 bytes_left(const kiln_check *check, const uint8_t *p)
@@ -92,8 +97,11 @@ static bool
 text_fault(const kiln_check *check, const uint8_t *text, uint32_t length)
 {
 	bool		nul;
-	size_t		good = kiln_utf8_prefix(text, length, &nul);
+	size_t		good;
 
+	if (length <= KILN_UTF8_SHORT && kiln_utf8_short(text, length))
+		return false;
+	good = kiln_utf8_prefix(text, length, &nul);
 	if (good == length)
 		return false;
 	fault(check, nul ? KILN_E_NUL : KILN_E_UTF8, text + good);
@@ -125,40 +133,58 @@ numeric_fault(const kiln_check *check, const uint8_t *p, uint32_t length)
 	return text_fault(check, p + 4, length) ? NULL : fault(check, KILN_E_NUMERIC, p);
 }
 
-/* string, bytes, numeric, json: p is at the length word. */
-static inline const uint8_t *
-check_span(const kiln_check *check, uint8_t kind, const uint8_t *p)
+/* numeric and json: p is at the length word, the length bytes behind it are there. */
+static const uint8_t *
+check_spelling(const kiln_check *check, uint8_t kind, const uint8_t *p, uint32_t length)
+{
+	const uint8_t *text = p + 4;
+
+	if (kind == KILN_NUMERIC)
+		return likely(kiln_numeric_spelling(text, length)) ? text + length : numeric_fault(check, p, length);
+	if (!kiln_ascii(text, length) && text_fault(check, text, length))
+		return NULL;
+	return likely(is_json(check, text, length)) ? text + length : fault(check, KILN_E_JSON, p);
+}
+
+/* The length word of a span whose bytes are all there. Returns false when it has filled the error. */
+static ALWAYS bool
+check_length(const kiln_check *check, const uint8_t *p, uint32_t *length)
 {
 	size_t		left = bytes_left(check, p);
-	uint32_t	length;
-	const uint8_t *text;
 
 	if (unlikely(left < 4))
-		return fault(check, KILN_E_TRUNCATED, p);
-	length = kiln_load_u32(p);
-	if (unlikely(length > left - 4))
-		return fault(check, KILN_E_LENGTH, p);
-	text = p + 4;
-	switch (kind)
-	{
-		case KILN_STRING:
-			if (!kiln_ascii(text, length) && text_fault(check, text, length))
-				return NULL;
-			break;
-		case KILN_NUMERIC:
-			if (unlikely(!kiln_numeric_spelling(text, length)))
-				return numeric_fault(check, p, length);
-			break;
-		case KILN_JSON:
-			if (!kiln_ascii(text, length) && text_fault(check, text, length))
-				return NULL;
-			if (unlikely(!is_json(check, text, length)))
-				return fault(check, KILN_E_JSON, p);
-			break;
-		default:
-			break;
-	}
+		return refuse(check, KILN_E_TRUNCATED, p);
+	*length = kiln_load_u32(p);
+	if (unlikely(*length > left - 4))
+		return refuse(check, KILN_E_LENGTH, p);
+	return true;
+}
+
+/* string: p is at the length word. */
+static ALWAYS const uint8_t *
+check_string(const kiln_check *check, const uint8_t *p)
+{
+	uint32_t	length;
+	const uint8_t *text = p + 4;
+
+	if (!check_length(check, p, &length))
+		return NULL;
+	if (!kiln_ascii_room(text, length, bytes_left(check, text)) && text_fault(check, text, length))
+		return NULL;
 	return text + length;
+}
+
+/* string, bytes, numeric, json: p is at the length word. */
+static const uint8_t *
+check_span(const kiln_check *check, uint8_t kind, const uint8_t *p)
+{
+	uint32_t	length;
+
+	if (kind == KILN_STRING)
+		return check_string(check, p);
+	if (!check_length(check, p, &length))
+		return NULL;
+	return kind == KILN_BYTES ? p + 4 + length : check_spelling(check, kind, p, length);
 }
 
 /* ------------------------------------------------------------------ fixed width */
@@ -218,9 +244,38 @@ check_fields(const kiln_check *check, const kiln_type *type, const kiln_step *st
 	return p;
 }
 
-/* Bits of a run's fields, whose bytes are all there. */
-static inline bool
-check_run(const kiln_check *check, const kiln_type *type, const kiln_step *step, const uint8_t *p)
+/*
+ * Are the bits at a run's looks good? Where the fault is, nobody is told: the caller then asks the fields.
+ */
+static ALWAYS bool
+looks_are_good(const kiln_step *step, const uint8_t *p)
+{
+	const kiln_look *look = step->looks;
+	uint32_t	i;
+	uint8_t		bools = 0;
+	bool		bad = false;
+
+	if (step->zero != 0 && unlikely((kiln_load_u64(p) & step->zero) != 0))
+		return false;
+	for (i = 0; i < step->bools; i++, look++)
+		bools |= p[look->offset];
+	for (; i < step->look_count; i++, look++)
+	{
+		const uint8_t *at = p + look->offset;
+
+		if (look->kind == KILN_ENUM)
+			bad |= kiln_load_u16(at) >= look->labels;
+		else if (look->kind == KILN_DATE)
+			bad |= !kiln_date_in_range((int32_t) kiln_load_u32(at));
+		else
+			bad |= !kiln_timestamp_in_range((int64_t) kiln_load_u64(at));
+	}
+	return bools <= 1 && !bad;
+}
+
+/* Bits of a run's fields, whose bytes are all there: finds the fault, if there is one. */
+static COLD bool
+check_run_fields(const kiln_check *check, const kiln_type *type, const kiln_step *step, const uint8_t *p)
 {
 	const kiln_field *field = &type->fields[step->first];
 	const kiln_field *stop = field + step->fields;
@@ -229,23 +284,28 @@ check_run(const kiln_check *check, const kiln_type *type, const kiln_step *step,
 	{
 		const kiln_type *part = field->type;
 
-		if (!part->any_bits)
-		{
-			if (part->kind == KILN_BOOL && *p <= 1)
-			{
-				p++;
-				continue;
-			}
-			if (!check_bits(check, part, p))
-				return refuse_in_field(check, field);
-		}
+		if (!part->any_bits && !check_bits(check, part, p))
+			return refuse_in_field(check, field);
 		p += part->width;
 	}
 	return true;
 }
 
-static const uint8_t *
-check_struct(const kiln_check *check, const kiln_type *type, const uint8_t *p)
+static ALWAYS bool
+check_run(const kiln_check *check, const kiln_type *type, const kiln_step *step, const uint8_t *p)
+{
+	if (step->check == KILN_CHECK_NONE)
+		return true;
+	if (step->check == KILN_CHECK_ZERO && likely((kiln_load_u64(p) & step->zero) == 0))
+		return true;
+	if (step->check == KILN_CHECK_LOOKS && looks_are_good(step, p))
+		return true;
+	return check_run_fields(check, type, step, p);
+}
+
+/* The body of check_struct(), also for the loop over a list of structs. */
+static ALWAYS const uint8_t *
+check_struct_inline(const kiln_check *check, const kiln_type *type, const uint8_t *p)
 {
 	const kiln_step *step = type->steps;
 	const kiln_step *stop = step + type->step_count;
@@ -258,18 +318,30 @@ check_struct(const kiln_check *check, const kiln_type *type, const uint8_t *p)
 		{
 			if (unlikely(bytes_left(check, p) < step->width))
 				return check_fields(check, type, step, p);
-			if (step->check && !check_run(check, type, step, p))
+			if (unlikely(!check_run(check, type, step, p)))
 				return NULL;
 			p += step->width;
 			continue;
 		}
 		field = &type->fields[step->first];
-		p = step->op == KILN_STEP_SPAN ?
-			check_span(check, field->type->kind, p) : check_value(check, field->type, p);
+		if (step->kind == KILN_STRING)
+			p = check_string(check, p);
+		else if (step->op == KILN_STEP_SPAN)
+			p = check_span(check, step->kind, p);
+		else if (step->kind == KILN_OPTIONAL)
+			p = check_optional(check, field->type, p);
+		else
+			p = check_value(check, field->type, p);
 		if (unlikely(p == NULL))
 			return fault_in_field(check, field);
 	}
 	return p;
+}
+
+static const uint8_t *
+check_struct(const kiln_check *check, const kiln_type *type, const uint8_t *p)
+{
+	return check_struct_inline(check, type, p);
 }
 
 /* ------------------------------------------------------------------ optionals, lists, dicts */
@@ -287,6 +359,8 @@ check_optional(const kiln_check *check, const kiln_type *type, const uint8_t *p)
 		return value;
 	if (unlikely(*p != 1))
 		return fault(check, KILN_E_TAG, p);
+	if (type->element->any_bits && bytes_left(check, value) >= type->element->width)
+		return value + type->element->width;
 	after = check_value(check, type->element, value);
 	/* null in json? means absent and is spelled so. */
 	if (type->element->kind == KILN_JSON && after != NULL && after - value == 8 && memcmp(value + 4, "null", 4) == 0)
@@ -328,11 +402,25 @@ check_bools(const kiln_check *check, const uint8_t *p, uint32_t count)
 static const uint8_t *
 check_fixed_elements(const kiln_check *check, const kiln_type *element, const uint8_t *p, uint32_t count)
 {
+	bool		is_struct = element->kind == KILN_STRUCT;	/* of one run */
+
 	for (uint32_t i = 0; i < count; i++)
 	{
-		if (!check_bits(check, element, p))
+		if (!(is_struct ? check_run(check, element, element->steps, p) : check_bits(check, element, p)))
 			return fault_in_element(check, i);
 		p += element->width;
+	}
+	return p;
+}
+
+static const uint8_t *
+check_structs(const kiln_check *check, const kiln_type *element, const uint8_t *p, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+	{
+		p = check_struct_inline(check, element, p);
+		if (unlikely(p == NULL))
+			return fault_in_element(check, i);
 	}
 	return p;
 }
@@ -352,9 +440,11 @@ check_list(const kiln_check *check, const kiln_type *type, const uint8_t *p)
 		return check_bools(check, p, count);
 	if (element->width != 0)
 		return check_fixed_elements(check, element, p, count);
+	if (element->kind == KILN_STRUCT)
+		return check_structs(check, element, p, count);
 	for (uint32_t i = 0; i < count; i++)
 	{
-		p = element->kind == KILN_STRUCT ? check_struct(check, element, p) : check_value(check, element, p);
+		p = check_value(check, element, p);
 		if (unlikely(p == NULL))
 			return fault_in_element(check, i);
 	}

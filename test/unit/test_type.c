@@ -89,7 +89,7 @@ check_step(const kiln_type *type, uint32_t index, kiln_step_op op, uint32_t firs
 	assert_int_equal(step->first, first);
 	assert_int_equal(step->fields, fields);
 	assert_int_equal(step->width, width);
-	assert_int_equal(step->check, check);
+	assert_int_equal(step->check != KILN_CHECK_NONE, check);
 }
 
 static void

@@ -124,8 +124,8 @@ kiln_is(PG_FUNCTION_ARGS)
 }
 
 /*
- * kiln_verify(kiln): is the value what it says it is? False for an unverified one, one whose definition is missing or lies, and one that does
- * not validate. Never raises for what it finds.
+ * kiln_verify(kiln): is the value what it says it is? False for an unverified one, one whose definition is missing
+ * or lies, and one that does not validate. Never raises for what it finds.
  */
 Datum
 kiln_verify(PG_FUNCTION_ARGS)
@@ -168,7 +168,10 @@ kiln_intern(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(kiln_make_frame(schema, frame.payload, frame.payload_length));
 }
 
-/* kiln_portable(kiln): a registered value in inline form, so that its text carries the definition; any other as it is. */
+/*
+ * kiln_portable(kiln): a registered value in inline form, so that its text carries the definition; any other as it
+ * is.
+ */
 Datum
 kiln_portable(PG_FUNCTION_ARGS)
 {

@@ -1,8 +1,9 @@
 /*
  * Typed columns: which values a column kiln(name) takes (docs/DESIGN.md, section 3).
  *
- * Every route into a column ends here: input and recv with a typmod, the length coercion of literals, parameters, INSERT … SELECT,
- * domains, arrays, composites and plpgsql variables, and the casts from json and jsonb. So they can't differ.
+ * Every route into a column ends here: input and recv with a typmod, the length coercion of literals, parameters,
+ * INSERT … SELECT, domains, arrays, composites and plpgsql variables, and the casts from json and jsonb. So they
+ * can't differ.
  */
 #include "kiln_pg.h"
 
@@ -58,7 +59,8 @@ kiln_encode_nameless(const char *json, size_t length, int32 typmod, Node *escont
 		kiln_ereturn(escontext, NULL,
 					 (errcode(ERRCODE_UNDEFINED_OBJECT),
 					  errmsg("kiln schema %s is not registered", kiln_typmod_name(typmod)),
-					  errhint("Register its definition with kiln_register(). Restoring data before its definitions? See kiln_dump_schemas().")));
+					  errhint("Register its definition with kiln_register(). "
+							  "Restoring data before its definitions? See kiln_dump_schemas().")));
 	kiln_builder_init(&writer, KILN_HASH_HEAD + length);
 	kiln_builder_head_registered(&writer, schema->hash);
 	if (!kiln_payload_from_json(schema->root, json, length, &writer, &error))
@@ -122,7 +124,8 @@ coerce_inline(struct varlena *varlena, const kiln_frame *frame, int32 typmod, No
 }
 
 /*
- * Fit a frame to a column of that typmod. varlena: detoasted, any header. Returns it or another; NULL after a soft error.
+ * Fit a frame to a column of that typmod. varlena: detoasted, any header. Returns it or another; NULL after a soft
+ * error.
  */
 struct varlena *
 kiln_coerce_frame(struct varlena *varlena, int32 typmod, Node *escontext)

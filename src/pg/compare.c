@@ -1,9 +1,10 @@
 /*
  * The same value: comparison and hashing (docs/FORMAT.md, section 3).
  *
- * Inline scalars compare by value across widths, as their jsonb forms do, in the order of ScalarRank. Everything else compares by the
- * definition's hash and then by bytes, so that a registered, an inline and an unverified frame of one definition and payload are one value. Scalars come
- * before records, records before tensors. Hash functions follow the same rule.
+ * Inline scalars compare by value across widths, as their jsonb forms do, in the order of ScalarRank. Everything
+ * else compares by the definition's hash and then by bytes, so that a registered, an inline and an unverified frame
+ * of one definition and payload are one value. Scalars come before records, records before tensors. Hash functions
+ * follow the same rule.
  *
  * Opclass functions run in sorts and hash tables over millions of rows: what they detoast they free, and they look no
  * definition up.
@@ -322,8 +323,8 @@ has_hash_head(const KilnToast *toast)
 }
 
 /*
- * Compare two values by what the first chunk of each says, so that a sort of large values need not fetch them whole. False: they are alike so
- * far, or of other frames.
+ * Compare two values by what the first chunk of each says, so that a sort of large values need not fetch them
+ * whole. False: they are alike so far, or of other frames.
  */
 static bool
 compare_heads(Datum x, Datum y, int *order)

@@ -13,8 +13,8 @@
 #endif
 
 /*
- * Soft errors (PostgreSQL 16): a function that was given an ErrorSaveContext reports bad input there and returns. Before 16 there is none to be
- * given, and bad input is an ERROR.
+ * Soft errors (PostgreSQL 16): a function that was given an ErrorSaveContext reports bad input there and returns.
+ * Before 16 there is none to be given, and bad input is an ERROR.
  */
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"

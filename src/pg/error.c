@@ -147,7 +147,8 @@ kiln_report(const kiln_error *error, KilnErrorPlace place, Node *escontext)
 }
 
 /*
- * Set an error that a source found in the value itself: its SQLSTATE and its words, which kiln_report() gives as they are. Returns false.
+ * Set an error that a source found in the value itself: its SQLSTATE and its words, which kiln_report() gives as
+ * they are. Returns false.
  */
 bool
 kiln_source_fail(kiln_error *error, int sqlstate, const char *format, ...)

@@ -1,8 +1,9 @@
 /*
  * A field's value as an SQL value.
  *
- * Numbers convert to each other as core's own casts do (a double as numeric is the number that its text shows); other kinds convert to
- * their own SQL type only. A json field answers through core's jsonb functions, also for what lies inside it.
+ * Numbers convert to each other as core's own casts do (a double as numeric is the number that its text shows);
+ * other kinds convert to their own SQL type only. A json field answers through core's jsonb functions, also for
+ * what lies inside it.
  */
 #include "kiln_access.h"
 
@@ -560,7 +561,8 @@ kiln_field_jsonb(const KilnField *field, bool *isnull)
 /* ------------------------------------------------------------------ a value of its own */
 
 /*
- * The field's value cut out as an inline frame: its type's canonical text, which is a slice of the whole's, and its bytes.
+ * The field's value cut out as an inline frame: its type's canonical text, which is a slice of the whole's, and its
+ * bytes.
  */
 Datum
 kiln_field_kiln(const KilnField *field, bool *isnull)

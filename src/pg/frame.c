@@ -210,8 +210,8 @@ validate_or_report(const KilnSchema *schema, const kiln_frame *frame, size_t hea
 }
 
 /*
- * The definition of an inline frame from outside: it has to be canonical. Its hash may be registered, but not with another text (a made
- * collision would let one definition's values be taken for another's).
+ * The definition of an inline frame from outside: it has to be canonical. Its hash may be registered, but not with
+ * another text (a made collision would let one definition's values be taken for another's).
  */
 static KilnSchema *
 admit_definition(const kiln_frame *frame)

@@ -1,10 +1,10 @@
 /*
  * What the extension's files share.
  *
- * A kiln datum is a varlena that holds one frame (docs/FORMAT.md, section 3). Every frame in the database came through one of the doors
- * (kiln_in, kiln_recv, kiln_from_frame, the encoders, the tensor builders) and is well-formed as a frame; a
- * registered or inline payload was validated against the definition that it named at that time. Readers are held all
- * the same (docs/DESIGN.md, section 1).
+ * A kiln datum is a varlena that holds one frame (docs/FORMAT.md, section 3). Every frame in the database came
+ * through one of the doors (kiln_in, kiln_recv, kiln_from_frame, the encoders, the tensor builders) and is
+ * well-formed as a frame; a registered or inline payload was validated against the definition that it named at that
+ * time. Readers are held all the same (docs/DESIGN.md, section 1).
  *
  * Strings inside the extension (definitions, names, keys, paths) are UTF-8 whatever the server's encoding, unless a
  * name says "server". Conversion happens at the edge: kiln_server_to_utf8() and kiln_utf8_to_server().
@@ -75,32 +75,32 @@ extern KilnSchema *kiln_registry_latest_by_typmod(int32 typmod);
 extern int	kiln_registry_versions(const char *name, size_t length, KilnSchema ***versions);
 
 /*
- * The compiled form of a stored, canonical inline definition (that of a 0x12 frame that passed a door). Compared by text,
- * so a definition registered under the same hash does not matter. Raises if the text is not canonical.
+ * The compiled form of a stored, canonical inline definition (that of a 0x12 frame that passed a door). Compared by
+ * text, so a definition registered under the same hash does not matter. Raises if the text is not canonical.
  */
 extern KilnSchema *kiln_schema_inline(const char *text, size_t length);
 
 /*
- * The compiled form of a definition as a user wrote it. Returns NULL after a soft error. If it turns out to be registered (same
- * text) the registered entry is returned when prefer_registered is set.
+ * The compiled form of a definition as a user wrote it. Returns NULL after a soft error. If it turns out to be
+ * registered (same text) the registered entry is returned when prefer_registered is set.
  */
 extern KilnSchema *kiln_schema_parse_user(const char *text, size_t length, bool prefer_registered, Node *escontext);
 
 /*
- * What "schema" arguments and "$kiln" names mean: name#hash or #hash, a registered name (its latest version), or a definition in
- * full, tried in this order. Raises or soft-errors (NULL) when it is none of these.
+ * What "schema" arguments and "$kiln" names mean: name#hash or #hash, a registered name (its latest version), or a
+ * definition in full, tried in this order. Raises or soft-errors (NULL) when it is none of these.
  */
 extern KilnSchema *kiln_schema_resolve(const char *text, size_t length, Node *escontext);
 
 /*
- * The registered entry of the same definition, or schema itself if it is not registered. 55000 if another text is registered under its hash, or
- * the entry lies.
+ * The registered entry of the same definition, or schema itself if it is not registered. 55000 if another text is
+ * registered under its hash, or the entry lies.
  */
 extern KilnSchema *kiln_schema_interned(KilnSchema *schema);
 
 /*
- * The door for the definition of a binary inline frame: valid, canonical, names normalised. NULL: *error says why (offset in
- * the text). Texts that were admitted before are found in the cache.
+ * The door for the definition of a binary inline frame: valid, canonical, names normalised. NULL: *error says why
+ * (offset in the text). Texts that were admitted before are found in the cache.
  */
 extern KilnSchema *kiln_schema_admit(const char *text, size_t length, kiln_error *error);
 
@@ -142,17 +142,22 @@ extern int32 kiln_name_typmod(const char *name, size_t length);
 /* typmod of kiln(tensor). */
 extern int32 kiln_tensor_typmod(void);
 
-/* How a typmod is called in messages: the name, quoted as in a definition and converted to the server's encoding, or the number. palloc'd. */
+/*
+ * How a typmod is called in messages: the name, quoted as in a definition and converted to the server's encoding, or
+ * the number. palloc'd.
+ */
 extern char *kiln_typmod_name(int32 typmod);
 
 /* ------------------------------------------------------------------ coerce.c */
 
 /*
- * kiln_encode_nameless: JSON text without $kiln for a typed column, into the column's latest version (42704 if none is registered).
+ * kiln_encode_nameless: JSON text without $kiln for a typed column, into the column's latest version (42704 if none
+ * is registered).
  *
- * kiln_coerce_frame: the rule of typed columns, used by every route: takes a well-formed frame (a whole varlena, not toasted, any header) and returns it, or
- * another, fit for a column of that typmod; a nameless value is encoded into the column's latest version, an
- * inline definition that is registered is interned. typmod < 0 takes everything as it is. NULL after a soft error.
+ * kiln_coerce_frame: the rule of typed columns, used by every route: takes a well-formed frame (a whole varlena,
+ * not toasted, any header) and returns it, or another, fit for a column of that typmod; a nameless value is encoded
+ * into the column's latest version, an inline definition that is registered is interned. typmod < 0 takes
+ * everything as it is. NULL after a soft error.
  */
 extern struct varlena *kiln_encode_nameless(const char *json, size_t length, int32 typmod, Node *escontext);
 extern struct varlena *kiln_coerce_frame(struct varlena *frame, int32 typmod, Node *escontext);
@@ -186,8 +191,9 @@ typedef struct KilnValue
 } KilnValue;
 
 /*
- * Open a datum for reading: detoasts (a short header is read in place), finds the definition, validates a 0x14 first. Raises 42704 if the
- * definition is missing, 55000 if the entry lies, 22P03 for a 0x14 that does not validate.
+ * Open a datum for reading: detoasts (a short header is read in place), finds the definition, validates a 0x14
+ * first. Raises 42704 if the definition is missing, 55000 if the entry lies, 22P03 for a 0x14 that does not
+ * validate.
  */
 extern void kiln_value_open(Datum datum, KilnValue *value);
 
@@ -220,14 +226,18 @@ extern void kiln_report(const kiln_error *error, KilnErrorPlace place, Node *esc
 extern bool kiln_source_fail(kiln_error *error, int sqlstate, const char *format, ...) pg_attribute_printf(3, 4);
 
 /* 42703 for a field, with a hint that names near ones. type: a STRUCT. */
-pg_noreturn extern void kiln_report_unknown_field(const kiln_type *type, const char *schema_name, const char *name, size_t length);
+pg_noreturn extern void kiln_report_unknown_field(const kiln_type *type, const char *schema_name,
+												  const char *name, size_t length);
 
 /* Near names as a hint ("Perhaps you meant …"), or NULL; palloc'd, server encoding. */
 extern char *kiln_near_names(const kiln_type *type, const char *name, size_t length);
 
 /* ------------------------------------------------------------------ encoding.c: text encodings */
 
-/* Convert; the result may be the argument itself. Lengths in bytes. kiln_utf8_to_server raises 22P05 for what the encoding lacks. */
+/*
+ * Convert; the result may be the argument itself. Lengths in bytes. kiln_utf8_to_server raises 22P05 for what the
+ * encoding lacks.
+ */
 extern const char *kiln_server_to_utf8(const char *text, size_t length, size_t *out_length);
 extern char *kiln_utf8_to_server(const char *text, size_t length);	/* NUL-terminated, palloc'd */
 
@@ -254,7 +264,8 @@ extern struct varlena *kiln_frame_from_text(const char *text, size_t length, int
  * JSON text (no $kiln envelope) into a payload of type, appended to writer. False: *error is filled. Also the literal
  * callback's engine (kiln_literal).
  */
-extern bool kiln_payload_from_json(const kiln_type *type, const char *text, size_t length, kiln_writer *writer, kiln_error *error);
+extern bool kiln_payload_from_json(const kiln_type *type, const char *text, size_t length,
+								   kiln_writer *writer, kiln_error *error);
 
 /* kiln_parse_options.literal: reads the text form of a default. */
 extern bool kiln_literal(void *context, const kiln_type *type, const char *text, size_t length,
@@ -275,8 +286,8 @@ extern void kiln_print_json(StringInfo buf, const kiln_type *type, const uint8_t
 extern void kiln_frame_to_json(StringInfo buf, Datum datum, Size limit);
 
 /*
- * A scalar as plain text (no quotes), appended to buf in the server's encoding. data and length as in kiln_visitor.scalar. Also for a json
- * value, whose text is given as it is.
+ * A scalar as plain text (no quotes), appended to buf in the server's encoding. data and length as in
+ * kiln_visitor.scalar. Also for a json value, whose text is given as it is.
  */
 extern void kiln_print_scalar(StringInfo buf, const kiln_type *type, const uint8_t *data, uint32_t length);
 

@@ -161,9 +161,10 @@ follow_chain(Node *node, Oid by_key, Oid by_position, StringInfo path)
 static Node *
 make_call(const FuncExpr *call, Oid getter, Node *value, Node *path)
 {
+	Oid			collation = OidIsValid(call->inputcollid) ? call->inputcollid : DEFAULT_COLLATION_OID;
+
 	return (Node *) makeFuncExpr(getter, get_func_rettype(getter), list_make2(value, path),
-								 call->funccollid, OidIsValid(call->inputcollid) ? call->inputcollid : DEFAULT_COLLATION_OID,
-								 COERCE_EXPLICIT_CALL);
+								 call->funccollid, collation, COERCE_EXPLICIT_CALL);
 }
 
 static Node *

@@ -67,7 +67,8 @@ state_create(MemoryContext context, uint8 dtype, Size bytes)
 	}
 	else
 	{
-		state = MemoryContextAlloc(context, STATE_HEAD);
+		/* of the size that states begin with: there is one that was given back */
+		state = MemoryContextAlloc(context, STATE_FIRST);
 		state->capacity = (uint32) kiln_state_size(STATE_NEAR, 0, bytes);
 		state->data = MemoryContextAlloc(context, state->capacity);
 	}

@@ -7,8 +7,8 @@ SET search_path = tensor_file_test, public;
 SELECT type, kiln_tensor(format('{"$kiln": "%s[]", "$value": [1,0]}', type)::kiln) ->> ''
 FROM unnest('{i8,i16,i32,i64,u8,u16,u32,u64,f32,f64,numeric,i32?,f64?}'::text[]) type;
 SELECT kiln_tensor('{"$kiln": "bool[]", "$value": [true,false]}'::kiln, 'flags');
-SELECT kiln_register('series(id i64,samples f32[],matrix f64[][],words string[],gaps i16?[])');
-SELECT kiln_tensor(v -> 'samples', 's', 'f16'), kiln_tensor(v -> 'matrix') FROM (SELECT kiln_encode('series', '{"id": 1, "samples": [0.5,1.5], "matrix": [[1,2],[3,4],[5,6]], "words": ["a"], "gaps": [1,null]}'::json) AS v) t;
+SELECT kiln_register('tensor_series(id i64,samples f32[],matrix f64[][],words string[],gaps i16?[])');
+SELECT kiln_tensor(v -> 'samples', 's', 'f16'), kiln_tensor(v -> 'matrix') FROM (SELECT kiln_encode('tensor_series', '{"id": 1, "samples": [0.5,1.5], "matrix": [[1,2],[3,4],[5,6]], "words": ["a"], "gaps": [1,null]}'::json) AS v) t;
 SELECT l, kiln_tensor(l::kiln) ->> ''
 FROM (VALUES ('{"$kiln": "i32[]", "$value": []}'), ('{"$kiln": "i32[][]", "$value": []}'), ('{"$kiln": "i32[][]", "$value": [[],[]]}'), ('{"$kiln": "u8[][][]?[]", "$value": [[[[1,2]],[[3,4]]]]}'),
 	('{"$kiln": "numeric[]", "$value": [0.1, 9007199254740993]}')) t (l);
@@ -17,7 +17,7 @@ SELECT l, attempt(format('SELECT kiln_tensor(%L::kiln)', l))
 FROM (VALUES ('{"$kiln": "i32[][]", "$value": [[1],[2,3]]}'), ('{"$kiln": "i32?[]", "$value": [1,null]}'), ('{"$kiln": "i32[]?[]", "$value": [[1],null]}'), ('{"$kiln": "string[]", "$value": ["a"]}'),
 	('{"$kiln": "i64", "$value": 1}'), ('{"$kiln": "t(a i64)", "a": 1}'), ('{"$kiln": "date[]", "$value": []}'), ('{"$kiln": "i8[][][][][][][][][]", "$value": []}'), ('{"$kiln": "tensors"}'),
 	('{"$kiln": "numeric[]", "$value": [1e400]}')) t (l);
-SELECT (v -> 'samples')::float4[], (v -> 'matrix')::float8[] FROM (SELECT kiln_encode('series', '{"id": 1, "samples": [0.5,1.5], "matrix": [[1,2],[3,4],[5,6]], "words": [], "gaps": []}'::json) AS v) t;
+SELECT (v -> 'samples')::float4[], (v -> 'matrix')::float8[] FROM (SELECT kiln_encode('tensor_series', '{"id": 1, "samples": [0.5,1.5], "matrix": [[1,2],[3,4],[5,6]], "words": [], "gaps": []}'::json) AS v) t;
 
 -- numpy's files. Both byte orders and both orders of axes: t[1,2] is 2. case 66
 CREATE FUNCTION npy(header text, data text, major int DEFAULT 1) RETURNS bytea LANGUAGE sql AS $$

@@ -3,7 +3,7 @@
 SET search_path = bench, public;
 CREATE TEMP VIEW rows AS
 	SELECT 'pgbench' AS part, experiment, operation, corpus, contender, checks_of(experiment, contender) AS checks,
-		'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1) AS flags, pass, round, round(value::numeric, 4) AS value, unit, NULL AS allocations, NULL AS bytes
+		'PostgreSQL ' || split_part(current_setting('server_version'), ' ', 1) AS flags, pass, round, round(value::numeric, 4) AS value, unit, NULL AS allocations, CASE unit WHEN 'bytes' THEN round(value::numeric, 1) END AS bytes
 	FROM (
 		SELECT experiment, operation, corpus, contender, pass, round, value, unit, id, place FROM csv
 		UNION ALL

@@ -95,4 +95,14 @@ for my $file ("$root/README.md", sort glob("$root/docs/*.md"))
 }
 cmp_ok($tried, '>', 10, "$tried blocks tried");
 
+# SQL.md tells of every function of the extension.
+my $sql = slurp_file("$root/docs/SQL.md");
+my @functions = split /\n/, $node->safe_psql(
+	'docs_sql', q{
+	SELECT DISTINCT p.proname FROM pg_depend d JOIN pg_proc p ON p.oid = d.objid
+	WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_extension'::regclass
+		AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'kiln') ORDER BY 1});
+cmp_ok(scalar @functions, '>', 100, 'functions of the extension are found');
+is(join(' ', grep { $sql !~ /\b\Q$_\E\b/ } @functions), '', 'SQL.md tells of every function');
+
 done_testing();

@@ -96,14 +96,14 @@ BEGIN
 	ms := (core_ms() - begun_ms) / repeats;
 END $$;
 
-CREATE PROCEDURE control(INOUT ms float8) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE control(INOUT ms float8, size int DEFAULT 100000) LANGUAGE plpgsql AS $$
 DECLARE
 	begun_ms float8;
 	times float8[];
 BEGIN
 	FOR i IN 1 .. 5 LOOP
 		begun_ms := core_ms();
-		PERFORM sum(hashint8(u)) FROM generate_series(1, 100000) u;
+		PERFORM sum(hashint8(u)) FROM generate_series(1, size) u;
 		times := times || core_ms() - begun_ms;
 	END LOOP;
 	ms := median(times);
@@ -118,6 +118,7 @@ DECLARE
 	clock_ms float8;
 	first float8;
 	last float8;
+	control_size int := greatest(20000, least_ms * 2500);
 BEGIN
 	SELECT array_agg(l ORDER BY id) INTO legs FROM leg l WHERE group_name = which;
 	FOR k IN 1 .. array_length(legs, 1) LOOP
@@ -127,7 +128,7 @@ BEGIN
 		repeats[k] := CASE WHEN legs[k].prepare IS NULL THEN greatest(1, ceil(least_ms / greatest(ms, 0.01))) ELSE 1 END;
 		COMMIT;
 	END LOOP;
-	CALL control(first);
+	CALL control(first, control_size);
 	FOR r IN 1 .. rounds LOOP
 		FOR j IN 0 .. array_length(legs, 1) - 1 LOOP
 			k := 1 + (j + r) % array_length(legs, 1);
@@ -136,7 +137,7 @@ BEGIN
 			COMMIT;
 		END LOOP;
 	END LOOP;
-	CALL control(last);
+	CALL control(last, control_size);
 	INSERT INTO pass VALUES (which, this_pass, abs(last - first) <= 0.05 * least(first, last), first, last);
 END $$;
 
@@ -170,9 +171,10 @@ CREATE VIEW csv AS
 		SELECT l.id, t.pass, t.round, l.experiment, l.operation, l.corpus, l.contender, t.ms * 1e6 / l.operations AS value, 0 AS place, l.group_name
 		FROM timing t JOIN leg l USING (group_name, contender)
 		UNION ALL
-		SELECT l.id, t.pass, t.round, l.experiment, l.operation || ', over its scan', l.corpus, l.contender, (t.ms - f.ms) * 1e6 / l.operations, 1, l.group_name
+		SELECT l.id, t.pass, t.round, l.experiment, l.operation || ', over its scan', l.corpus, l.contender, (t.ms / l.operations - f.ms / fl.operations) * 1e6, 1, l.group_name
 		FROM timing t JOIN leg l USING (group_name, contender)
-			JOIN timing f ON f.group_name = t.group_name AND f.pass = t.pass AND f.round = t.round AND f.contender = l.floor),
+			JOIN timing f ON f.group_name = t.group_name AND f.pass = t.pass AND f.round = t.round AND f.contender = l.floor
+			JOIN leg fl ON fl.group_name = f.group_name AND fl.contender = f.contender),
 	control AS (
 		SELECT min(f.id) AS id, pass, experiment, operation, corpus, place, control_first, control_last
 		FROM figure f JOIN pass p USING (group_name, pass) GROUP BY pass, experiment, operation, corpus, place, control_first, control_last)

@@ -487,7 +487,42 @@ WAY_ONCE(value)
 WAY(returning)
 WAY(sticky)
 
-/* A batch through the value interface is one call. */
+/* A batch through a binding is one call. */
+static uint64_t
+run_batch_binding_list(void *state, size_t n)
+{
+	const bench_message *m = state;
+	uint64_t	f = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		writer.pos = room;
+		if (!kiln_binding_encode_list(binding, m + EACH_BUFFER(i) * BENCH_BATCH, BENCH_BATCH, sizeof *m, false, &writer, NULL))
+			abort();
+		f = bench_fold(f, kiln_writer_length(&writer));
+		bench_clobber(room);
+	}
+	return f;
+}
+
+static bool
+check_batch_binding_list(void *state)
+{
+	const bench_message *m = state;
+
+	run_batch_binding_list(golden_batch, 1);
+	if (!room_is_golden(1, kiln_writer_length(&writer)))
+		return false;
+	for (size_t i = 0; i < BENCH_BUFFERS; i++)
+	{
+		run_batch_binding_list((void *) (m + i * BENCH_BATCH), 1);
+		if (!room_holds(&m[i * BENCH_BATCH], BENCH_BATCH, kiln_writer_length(&writer)))
+			return false;
+	}
+	return true;
+}
+
+/* A batch through the value interface is one call too. */
 static uint64_t
 run_batch_value_whole(void *state, size_t n)
 {
@@ -670,8 +705,9 @@ bench_register(const bench_host *from)
 		BATCH(g, bare, "bare C stores", "none");
 		BATCH(g, bare_memcpy, "bare C stores, memcpy for strings", "none");
 		BATCH(g, writer, "kiln writer", "capacity");
-		BATCH(g, binding, "kiln binding", "capacity");
-		BATCH(g, binding_checked, "kiln binding, UTF-8", "capacity UTF-8");
+		BATCH(g, binding_list, "kiln binding", "capacity");
+		BATCH(g, binding, "kiln binding, a call a message", "capacity");
+		BATCH(g, binding_checked, "kiln binding, a call a message, UTF-8", "capacity UTF-8");
 		BATCH(g, value_whole, "kiln value interface", "all");
 	}
 	if (host->wants("E01"))

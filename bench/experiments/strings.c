@@ -141,7 +141,7 @@ add_copies(const char *name, texts *t)
 {
 	group		g = {"E05", "copy 64 strings", name, t};
 
-	add_checked(&g, "inline up to 32 bytes (here)", "none", run_copy_inline, check_copy_inline, t->bytes);
+	add_checked(&g, "inline up to 64 bytes (here)", "none", run_copy_inline, check_copy_inline, t->bytes);
 	add_checked(&g, "memcpy", "none", run_copy_memcpy, check_copy_memcpy, t->bytes);
 	add_checked(&g, "16 bytes at a time into slack", "none", run_copy_slack, check_copy_slack, t->bytes);
 	add_checked(&g, "byte by byte", "none", run_copy_bytes, check_copy_bytes, t->bytes);

@@ -20,44 +20,54 @@ bare_copy(uint8_t *to, const void *data, size_t n)
 {
 	const uint8_t *from = (const uint8_t *) data;
 
-	if (n >= 8 && n <= 16)
+	if (KILN_LIKELY(n <= 16))
 	{
-		uint64_t	head;
-		uint64_t	tail;
+		if (n >= 8)
+		{
+			uint64_t	head;
+			uint64_t	tail;
 
-		memcpy(&head, from, 8);
-		memcpy(&tail, from + n - 8, 8);
-		memcpy(to, &head, 8);
-		memcpy(to + n - 8, &tail, 8);
-	}
-	else if (n >= 4 && n < 8)
-	{
-		uint32_t	head;
-		uint32_t	tail;
+			memcpy(&head, from, 8);
+			memcpy(&tail, from + n - 8, 8);
+			memcpy(to, &head, 8);
+			memcpy(to + n - 8, &tail, 8);
+		}
+		else if (n >= 4)
+		{
+			uint32_t	head;
+			uint32_t	tail;
 
-		memcpy(&head, from, 4);
-		memcpy(&tail, from + n - 4, 4);
-		memcpy(to, &head, 4);
-		memcpy(to + n - 4, &tail, 4);
+			memcpy(&head, from, 4);
+			memcpy(&tail, from + n - 4, 4);
+			memcpy(to, &head, 4);
+			memcpy(to + n - 4, &tail, 4);
+		}
+		else if (n != 0)
+		{
+			to[0] = from[0];
+			to[n / 2] = from[n / 2];
+			to[n - 1] = from[n - 1];
+		}
 	}
-	else if (n > 32)
-		memcpy(to, from, n);
-	else if (n > 16)
+	else if (n <= 64)
 	{
 		uint64_t	head[2];
 		uint64_t	tail[2];
 
+		if (n > 32)
+		{
+			memcpy(head, from + 16, 16);
+			memcpy(tail, from + n - 32, 16);
+			memcpy(to + 16, head, 16);
+			memcpy(to + n - 32, tail, 16);
+		}
 		memcpy(head, from, 16);
 		memcpy(tail, from + n - 16, 16);
 		memcpy(to, head, 16);
 		memcpy(to + n - 16, tail, 16);
 	}
-	else if (n != 0)
-	{
-		to[0] = from[0];
-		to[n / 2] = from[n / 2];
-		to[n - 1] = from[n - 1];
-	}
+	else
+		memcpy(to, from, n);
 }
 
 /* Bare stores, into room that is known to be there: returns the byte after the message. */
@@ -83,9 +93,11 @@ bare_message(uint8_t *p, const bench_message *m)
 static inline bool
 message_put(kiln_writer *w, const bench_message *m)
 {
+	kiln_slice	s = m->s;		/* values, so that no store can change them for all the compiler knows */
+	kiln_slice	t = m->t;
 	uint8_t    *p;
 
-	if (!kiln_writer_reserve(w, MESSAGE_FIXED + 8 + (size_t) m->s.length + m->t.length))
+	if (!kiln_writer_reserve(w, MESSAGE_FIXED + 8 + (size_t) s.length + t.length))
 		return false;
 	p = w->pos;
 	p = kiln_put_u8(p, m->a);
@@ -94,8 +106,8 @@ message_put(kiln_writer *w, const bench_message *m)
 	p = kiln_put_u32(p, (uint32_t) m->y);
 	p = kiln_put_u64(p, (uint64_t) m->id);
 	p = kiln_put_f64(p, m->score);
-	p = kiln_put_span(p, m->s.data, m->s.length);
-	w->pos = kiln_put_span(p, m->t.data, m->t.length);
+	p = kiln_put_span(p, s.data, s.length);
+	w->pos = kiln_put_span(p, t.data, t.length);
 	return true;
 }
 

@@ -1,6 +1,8 @@
 /*
  * Kiln in the scenarios: the writer with fields known to the program; views of validated bytes; the checked reader.
  */
+#include <stddef.h>
+
 #include "peer.h"
 #include "message.h"
 
@@ -147,6 +149,32 @@ put_frame(kiln_writer *w, const bench_entity *e, uint32_t count)
 	w->pos = p;
 }
 
+/* From the C structs as they lie, by a binding: their fields are one run. */
+static kiln_binding *entities;
+
+static void
+bind_entities(void)
+{
+	static const kiln_member members[] = {
+		{"id", offsetof(bench_entity, id)}, {"px", offsetof(bench_entity, px)}, {"py", offsetof(bench_entity, py)},
+		{"pz", offsetof(bench_entity, pz)}, {"vx", offsetof(bench_entity, vx)}, {"vy", offsetof(bench_entity, vy)},
+		{"vz", offsetof(bench_entity, vz)}, {"yaw", offsetof(bench_entity, yaw)},
+		{"pitch", offsetof(bench_entity, pitch)}, {"health", offsetof(bench_entity, health)},
+		{"kind", offsetof(bench_entity, kind)}, {"team", offsetof(bench_entity, team)},
+		{"flags", offsetof(bench_entity, flags)}
+	};
+
+	if (!kiln_binding_compile(types[FRAME]->element, members, 13, NULL, &entities, NULL))
+		host->die("the entity can't be bound");
+}
+
+static inline void
+put_frame_bound(kiln_writer *w, const bench_entity *e, uint32_t count)
+{
+	if (!kiln_binding_encode_list(entities, e, count, sizeof *e, false, w, NULL))
+		abort();
+}
+
 static inline void
 put_telemetry(kiln_writer *w, const bench_telemetry *t)
 {
@@ -209,6 +237,8 @@ BORROWED(stream10, stream_account(&writer, &corpus->bank10[i]))
 BORROWED(stream100, stream_account(&writer, &corpus->bank100[i]))
 BORROWED(frame10, put_frame(&writer, corpus->frame[i], 10))
 BORROWED(frame500, put_frame(&writer, corpus->frame[i], 500))
+BORROWED(bound10, put_frame_bound(&writer, corpus->frame[i], 10))
+BORROWED(bound500, put_frame_bound(&writer, corpus->frame[i], 500))
 BORROWED(packed10, put_frame_packed(&writer, i, 10))
 BORROWED(packed500, put_frame_packed(&writer, i, 500))
 BORROWED(telemetry, put_telemetry(&writer, &corpus->telemetry[i]))
@@ -261,24 +291,55 @@ OWNED(message, put_message(&own, &corpus->message[i]))
 OWNED(bank10, put_account(&own, &corpus->bank10[i]))
 OWNED(telemetry, put_telemetry(&own, &corpus->telemetry[i]))
 
-/* ---- memcpy alone: the floor of what is one copy */
+/* ---- memcpy alone, of the same bytes from and to the same places: the floor of what is one copy */
 
-#define COPIED(name, from, bytes) \
+#define COPIED(scenario, head, from, bytes) \
 static inline encoded \
-write_memcpy_##name(size_t i) \
+write_memcpy_##scenario(size_t i) \
 { \
-	encoded		e = {room, bytes}; \
+	encoded		e = {room, (head) + (bytes)}; \
 \
-	memcpy(room, from, bytes); \
+	memcpy(room + (head), from, bytes); \
 	return e; \
+} \
+\
+static uint64_t \
+run_write_memcpy_##scenario(void *state, size_t n) \
+{ \
+	uint64_t	f = 0; \
+\
+	(void) state; \
+	for (size_t i = 0; i < n; i++) \
+	{ \
+		encoded		e = write_memcpy_##scenario(i % variants_##scenario); \
+\
+		bench_clobber(e.data); \
+		f = bench_fold(f, e.n); \
+	} \
+	return f; \
+} \
+\
+static bool \
+check_write_memcpy_##scenario(void *state) \
+{ \
+	(void) state; \
+	for (size_t i = 0; i < variants_##scenario; i++) \
+	{ \
+		encoded		e = write_memcpy_##scenario(i); \
+\
+		if (e.n != stored_##scenario[i].n || \
+			memcmp(e.data + (head), stored_##scenario[i].data + (head), e.n - (head)) != 0) \
+			return false; \
+	} \
+	return true; \
 }
 
-COPIED(frame10, stored_frame10[i].data, stored_frame10[i].n)
-COPIED(frame500, stored_frame500[i].data, stored_frame500[i].n)
-COPIED(chunk64, stored_chunk64[i].data, stored_chunk64[i].n)
-COPIED(chunk65536, stored_chunk65536[i].data, stored_chunk65536[i].n)
-COPIED(small, stored_small[i].data, stored_small[i].n)
-COPIED(large, stored_large[i].data, stored_large[i].n)
+COPIED(frame10, 4, corpus->packed[i], (size_t) 10 * BENCH_ENTITY_BYTES)
+COPIED(frame500, 4, corpus->packed[i], (size_t) 500 * BENCH_ENTITY_BYTES)
+COPIED(chunk64, 16, corpus->chunk64[i].data.data, corpus->chunk64[i].data.length)
+COPIED(chunk65536, 16, corpus->chunk65536[i].data.data, corpus->chunk65536[i].data.length)
+COPIED(small, DIRECTORY_HEAD, corpus->f64_small[i], 8 * (size_t) BENCH_F64_SMALL)
+COPIED(large, DIRECTORY_HEAD, corpus->f64_large[i], 8 * (size_t) BENCH_F64_LARGE)
 
 /* ------------------------------------------------------------------ views */
 
@@ -646,6 +707,8 @@ TENSOR_READERS(large)
 PEER_WRITER(stream1, bank1, safe)
 PEER_WRITER(stream10, bank10, safe)
 PEER_WRITER(stream100, bank100, safe)
+PEER_WRITER(bound10, frame10, safe)
+PEER_WRITER(bound500, frame500, safe)
 PEER_WRITER(packed10, frame10, safe)
 PEER_WRITER(packed500, frame500, safe)
 PEER_WRITER(batched_message, message, safe)
@@ -654,12 +717,6 @@ PEER_WRITER(batched_telemetry, telemetry, safe)
 PEER_WRITER(owned_message, message, safe)
 PEER_WRITER(owned_bank10, bank10, safe)
 PEER_WRITER(owned_telemetry, telemetry, safe)
-PEER_WRITER(memcpy_frame10, frame10, safe)
-PEER_WRITER(memcpy_frame500, frame500, safe)
-PEER_WRITER(memcpy_chunk64, chunk64, safe)
-PEER_WRITER(memcpy_chunk65536, chunk65536, safe)
-PEER_WRITER(memcpy_small, small, safe)
-PEER_WRITER(memcpy_large, large, safe)
 
 /* ------------------------------------------------------------------ registration */
 
@@ -728,10 +785,12 @@ add_bank(double bytes_bank1, double bytes_bank10, double bytes_bank100)
 static void
 add_frame(double bytes_frame10, double bytes_frame500)
 {
-	ADD("write", write_frame10, frame10, "kiln, from padded structs", "capacity", bytes_frame10);
+	ADD("write", write_bound10, frame10, "kiln, from padded structs", "capacity", bytes_frame10);
+	ADD("write", write_frame10, frame10, "kiln, field by field", "capacity", bytes_frame10);
 	ADD("write", write_packed10, frame10, "kiln, from a packed array", "capacity", bytes_frame10);
 	ADD("write", write_memcpy_frame10, frame10, "memcpy", "none", bytes_frame10);
-	ADD("write", write_frame500, frame500, "kiln, from padded structs", "capacity", bytes_frame500);
+	ADD("write", write_bound500, frame500, "kiln, from padded structs", "capacity", bytes_frame500);
+	ADD("write", write_frame500, frame500, "kiln, field by field", "capacity", bytes_frame500);
 	ADD("write", write_packed500, frame500, "kiln, from a packed array", "capacity", bytes_frame500);
 	ADD("write", write_memcpy_frame500, frame500, "memcpy", "none", bytes_frame500);
 	ADD_READS(frame10, "bounds");
@@ -791,6 +850,7 @@ bench_register(const bench_host *from)
 		types[i] = schema->root;
 	}
 	check_golden();
+	bind_entities();
 	if (host->wants("message") || host->wants("batch100"))
 		add_messages(store_message(), store_batch100());
 	if (host->wants("bank"))

@@ -446,7 +446,6 @@ do { \
 	\
 	ADD("write", write_##scenario, scenario, "msgpack", "capacity", bytes); \
 	ADD("read safe", safe_##scenario, scenario, "msgpack", "bounds types", bytes); \
-	ADD("read trusted", safe_##scenario, scenario, "msgpack", "bounds types", bytes); \
 	ADD("read one", one_##scenario, scenario, "msgpack", "bounds types", bytes); \
 } while (0)
 

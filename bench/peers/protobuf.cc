@@ -1,8 +1,7 @@
 /*
  * protobuf C++ in the scenarios, lite runtime: one message object of each type, cleared and used again; no reflection.
  *
- * Parsing is the check (bounds, and UTF-8 of proto3 strings), so that safe reading is the only one; it stands in the trusted
- * rows too. There is no check that can be had alone.
+ * Parsing is the check (bounds, and UTF-8 of proto3 strings), so that safe reading is the only one. There is no check that can be had alone.
  */
 #include "scenarios.pb.h"
 
@@ -365,7 +364,6 @@ do { \
 	\
 	ADD("write", write_##scenario, scenario, "protobuf", "capacity UTF-8", bytes); \
 	ADD("read safe", safe_##scenario, scenario, "protobuf", "bounds UTF-8", bytes); \
-	ADD("read trusted", safe_##scenario, scenario, "protobuf", "bounds UTF-8", bytes); \
 	ADD("read one", one_##scenario, scenario, "protobuf", "bounds UTF-8", bytes); \
 } while (0)
 

@@ -2,7 +2,7 @@
  * protobuf-c in the scenarios: structs that point into the source, packed into one buffer; unpacking into an arena that
  * is emptied between values, its fastest documented way (ProtobufCAllocator).
  *
- * Parsing is the check (bounds only), so that safe reading is the only one; it stands in the trusted rows too. Strings are C
+ * Parsing is the check (bounds only), so that safe reading is the only one. Strings are C
  * strings: their lengths are found by strlen.
  */
 #include "scenarios.pb-c.h"
@@ -408,7 +408,6 @@ do { \
 	\
 	ADD("write", write_##scenario, scenario, "protobuf-c", "none", bytes); \
 	ADD("read safe", safe_##scenario, scenario, "protobuf-c", "bounds", bytes); \
-	ADD("read trusted", safe_##scenario, scenario, "protobuf-c", "bounds", bytes); \
 	ADD("read one", one_##scenario, scenario, "protobuf-c", "bounds", bytes); \
 } while (0)
 

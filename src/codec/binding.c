@@ -5,7 +5,7 @@
  * copy n bytes from offset x, or write the slice at offset x behind its length word. Fields that stand side by side
  * in the C struct as they do in the payload are one move. kiln_binding_encode() then adds up the lengths of the
  * slices, reserves once and runs the moves through a bare pointer; it makes no decision that depends on the
- * definition.
+ * definition. kiln_binding_encode_list() does the same for an array of structs.
  *
  * Moves read exactly the fields' own bytes, never the padding beside them. On machines of the other byte order runs
  * are not fused and numbers are swapped one by one.
@@ -23,6 +23,7 @@ typedef enum move_op
 	MOVE_1, MOVE_2, MOVE_4, MOVE_8, MOVE_16,	/* a number, or a run of just that many bytes */
 	MOVE_UP_TO_8,				/* 5 … 7 bytes */
 	MOVE_UP_TO_16,				/* 9 … 15 bytes */
+	MOVE_UP_TO_32,				/* 17 … 32 bytes */
 	MOVE_MORE,					/* any number */
 	MOVE_SPAN					/* a kiln_slice */
 } move_op;
@@ -137,8 +138,10 @@ move_of_length(uint32_t length)
 		case 16:
 			return MOVE_16;
 		default:
-			if (length > 16 || length < 5)
+			if (length > 32 || length < 5)
 				return MOVE_MORE;
+			if (length > 16)
+				return MOVE_UP_TO_32;
 			return length < 8 ? MOVE_UP_TO_8 : MOVE_UP_TO_16;
 	}
 }
@@ -340,6 +343,19 @@ copy_up_to_16(uint8_t *to, const char *from, size_t n)
 	memcpy(to + n - 8, &tail, 8);
 }
 
+/* 17 … 32 bytes, likewise. */
+static inline void
+copy_up_to_32(uint8_t *to, const char *from, size_t n)
+{
+	uint64_t	head[2];
+	uint64_t	tail[2];
+
+	memcpy(head, from, 16);
+	memcpy(tail, from + n - 16, 16);
+	memcpy(to, head, 16);
+	memcpy(to + n - 16, tail, 16);
+}
+
 /* A number of the machine's byte order, stored in the payload's. */
 static inline void
 move_2(uint8_t *to, const char *from)
@@ -410,6 +426,10 @@ run_moves(const kiln_binding *binding, const char *object, uint8_t *p)
 				copy_up_to_16(p, from, one->length);
 				p += one->length;
 				break;
+			case MOVE_UP_TO_32:
+				copy_up_to_32(p, from, one->length);
+				p += one->length;
+				break;
 			case MOVE_MORE:
 				memcpy(p, from, one->length);
 				p += one->length;
@@ -425,8 +445,9 @@ run_moves(const kiln_binding *binding, const char *object, uint8_t *p)
 	return p;
 }
 
-bool
-kiln_binding_encode(const kiln_binding *binding, const void *object, bool check, kiln_writer *writer, kiln_error *error)
+/* Bytes of one C struct's payload. */
+static inline uint64_t
+payload_size(const kiln_binding *binding, const char *object)
 {
 	const size_t *span = binding->spans;
 	const size_t *end = span + binding->span_count;
@@ -434,13 +455,91 @@ kiln_binding_encode(const kiln_binding *binding, const void *object, bool check,
 
 	for (; span < end; span++)
 		size += slice_at(object, *span).length;
-	if (check && !check_texts(binding, object, error))
+	return size;
+}
+
+static inline bool
+check_object(const kiln_binding *binding, const char *object, bool texts, kiln_error *error)
+{
+	if (texts && !check_texts(binding, object, error))
 		return false;
-	if (binding->time_count != 0 && !check_times(binding, object, error))
-		return false;
-	if ((size > (size_t) (writer->end - writer->pos) || kiln_writer_length(writer) + size > writer->limit) &&
-		!kiln_writer_room(writer, size, error))
+	return binding->time_count == 0 || check_times(binding, object, error);
+}
+
+static inline bool
+make_room(kiln_writer *writer, uint64_t size, kiln_error *error)
+{
+	if (size <= (size_t) (writer->end - writer->pos) && kiln_writer_length(writer) + size <= writer->limit)
+		return true;
+	return kiln_writer_room(writer, size, error);
+}
+
+bool
+kiln_binding_encode(const kiln_binding *binding, const void *object, bool check, kiln_writer *writer, kiln_error *error)
+{
+	uint64_t	size = payload_size(binding, object);
+
+	if (!check_object(binding, object, check, error) || !make_room(writer, size, error))
 		return false;
 	writer->pos = run_moves(binding, object, writer->pos);
+	return true;
+}
+
+/* ------------------------------------------------------------------ lists */
+
+/* Structs that are one move of 17 to 32 bytes each: a loop without a program. */
+static uint8_t *
+run_one_move(const move *one, const char *objects, uint32_t count, size_t stride, uint8_t *p)
+{
+	const char *from = objects + one->from;
+
+	for (; count > 0; count--, from += stride, p += one->length)
+		copy_up_to_32(p, from, one->length);
+	return p;
+}
+
+static bool
+check_objects(const kiln_binding *binding, const char *objects, uint32_t count, size_t stride, bool texts,
+			  kiln_error *error)
+{
+	uint32_t	i;
+
+	if (!(texts && binding->text_count != 0) && binding->time_count == 0)
+		return true;
+	for (i = 0; i < count; i++)
+	{
+		if (!check_object(binding, objects + i * stride, texts, error))
+		{
+			kiln_error_prepend_index(error, i);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool
+kiln_binding_encode_list(const kiln_binding *binding, const void *objects, uint32_t count, size_t stride, bool check,
+						 kiln_writer *writer, kiln_error *error)
+{
+	const char *first = (const char *) objects;
+	uint64_t	size = 4 + (uint64_t) count * binding->fixed;
+	uint32_t	i;
+	uint8_t    *p;
+
+	if (binding->span_count != 0)
+	{
+		size = 4;
+		for (i = 0; i < count; i++)
+			size += payload_size(binding, first + i * stride);
+	}
+	if (!check_objects(binding, first, count, stride, check, error) || !make_room(writer, size, error))
+		return false;
+	p = kiln_put_u32(writer->pos, count);
+	if (count != 0 && binding->move_count == 1 && binding->moves[0].op == MOVE_UP_TO_32)
+		p = run_one_move(binding->moves, first, count, stride, p);
+	else
+		for (i = 0; i < count; i++)
+			p = run_moves(binding, first + i * stride, p);
+	writer->pos = p;
 	return true;
 }

@@ -634,7 +634,7 @@ static inline uint8_t *kiln_put_f64(uint8_t *p, double v);
 static inline uint8_t *kiln_put_bytes(uint8_t *p, const void *data, size_t n);
 static inline uint8_t *kiln_put_span(uint8_t *p, const void *data, uint32_t n);
 
-/* Copy n bytes that mostly are few (a string's): up to 32 without a call. data may be NULL if n is 0. */
+/* Copy n bytes that mostly are few (a string's): up to 64 without a call. data may be NULL if n is 0. */
 static inline void kiln_copy_short(uint8_t *to, const void *data, size_t n);
 
 /* A batched message; begin returns a mark for end, or SIZE_MAX without room. */
@@ -751,6 +751,13 @@ void		kiln_binding_free(kiln_binding *binding);
  */
 bool		kiln_binding_encode(const kiln_binding *binding, const void *object, bool check, kiln_writer *writer, kiln_error *error);
 
+/*
+ * Append a list of them: an array of count C structs, stride bytes apart. One size pass, one reserve. What fails is in
+ * error->path by its position; then nothing was written.
+ */
+bool		kiln_binding_encode_list(const kiln_binding *binding, const void *objects, uint32_t count, size_t stride, bool check,
+									 kiln_writer *writer, kiln_error *error);
+
 /* ------------------------------------------------------------------ evolution (FORMAT 8) */
 
 /*
@@ -854,6 +861,12 @@ bool		kiln_tensor_name_valid(const char *name, size_t length, uint8_t rank);
 #define KILN_SWAP16(v) (v)
 #define KILN_SWAP32(v) (v)
 #define KILN_SWAP64(v) (v)
+#endif
+
+#if defined(__GNUC__)
+#define KILN_LIKELY(x) __builtin_expect((x) != 0, 1)
+#else
+#define KILN_LIKELY(x) (x)
 #endif
 
 static inline uint16_t
@@ -1156,7 +1169,7 @@ kiln_held_count(const kiln_held *held, size_t pos, uint32_t least)
 
 /* ---- writer */
 
-/* Two moves that may overlap: neither reads nor writes outside the n bytes. */
+/* Two or four moves that may overlap: none reads or writes outside the n bytes. to and data do not overlap. */
 static inline void
 kiln_copy_short(uint8_t *to, const void *data, size_t n)
 {
@@ -1167,36 +1180,48 @@ kiln_copy_short(uint8_t *to, const void *data, size_t n)
 	uint32_t	small_tail;
 	uint64_t	large_head[2];
 	uint64_t	large_tail[2];
+	uint64_t	larger_head[2];
+	uint64_t	larger_tail[2];
 
-	if (n >= 8 && n <= 16)
+	if (KILN_LIKELY(n <= 16))
 	{
-		memcpy(&head, from, 8);
-		memcpy(&tail, from + n - 8, 8);
-		memcpy(to, &head, 8);
-		memcpy(to + n - 8, &tail, 8);
+		if (n >= 8)
+		{
+			memcpy(&head, from, 8);
+			memcpy(&tail, from + n - 8, 8);
+			memcpy(to, &head, 8);
+			memcpy(to + n - 8, &tail, 8);
+		}
+		else if (n >= 4)
+		{
+			memcpy(&small_head, from, 4);
+			memcpy(&small_tail, from + n - 4, 4);
+			memcpy(to, &small_head, 4);
+			memcpy(to + n - 4, &small_tail, 4);
+		}
+		else if (n != 0)
+		{
+			to[0] = from[0];
+			to[n / 2] = from[n / 2];
+			to[n - 1] = from[n - 1];
+		}
 	}
-	else if (n >= 4 && n < 8)
-	{
-		memcpy(&small_head, from, 4);
-		memcpy(&small_tail, from + n - 4, 4);
-		memcpy(to, &small_head, 4);
-		memcpy(to + n - 4, &small_tail, 4);
-	}
-	else if (n > 32)
-		memcpy(to, from, n);
-	else if (n > 16)
+	else if (n <= 64)
 	{
 		memcpy(large_head, from, 16);
 		memcpy(large_tail, from + n - 16, 16);
+		if (n > 32)
+		{
+			memcpy(larger_head, from + 16, 16);
+			memcpy(larger_tail, from + n - 32, 16);
+			memcpy(to + 16, larger_head, 16);
+			memcpy(to + n - 32, larger_tail, 16);
+		}
 		memcpy(to, large_head, 16);
 		memcpy(to + n - 16, large_tail, 16);
 	}
-	else if (n != 0)
-	{
-		to[0] = from[0];
-		to[n / 2] = from[n / 2];
-		to[n - 1] = from[n - 1];
-	}
+	else
+		memcpy(to, from, n);
 }
 
 static inline uint8_t *

@@ -14,7 +14,21 @@ static int
 sqlstate_of(const kiln_error *error, KilnErrorPlace place)
 {
 	bool		text = (place == KILN_IN_TEXT || place == KILN_IN_RECORD);
+	bool		binary = (place == KILN_IN_BINARY || place == KILN_IN_STORED);
 
+	switch (error->code)
+	{
+		case KILN_E_SYNTAX:
+		case KILN_E_UNKNOWN_TYPE:
+		case KILN_E_NAME:
+		case KILN_E_DUPLICATE:
+		case KILN_E_DEFAULT:
+			if (binary)			/* the definition of an inline frame: its bytes are damaged, nobody wrote it so */
+				return ERRCODE_INVALID_BINARY_REPRESENTATION;
+			break;
+		default:
+			break;
+	}
 	switch (error->code)
 	{
 		case KILN_E_UTF8:

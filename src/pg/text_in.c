@@ -9,6 +9,8 @@
  */
 #include "kiln_text.h"
 
+#include "registry.h"
+
 /* The keys of the outermost object that the envelope knows; 0: not there. */
 typedef struct KilnEnvelope
 {
@@ -313,21 +315,7 @@ append_base64(kiln_writer *writer, const char *text, size_t length, kiln_error *
 static bool
 hash_of_name(const KilnTextIn *in, uint64 *hash)
 {
-	*hash = 0;
-	if (in->name_length != 17 || in->name[0] != '#')
-		return false;
-	for (int i = 1; i < 17; i++)
-	{
-		char		c = in->name[i];
-
-		if (c >= '0' && c <= '9')
-			*hash = *hash << 4 | (uint64) (c - '0');
-		else if (c >= 'a' && c <= 'f')
-			*hash = *hash << 4 | (uint64) (c - 'a' + 10);
-		else
-			return false;
-	}
-	return true;
+	return in->name_length == 17 && in->name[0] == '#' && kiln_read_hash(in->name + 1, hash);
 }
 
 /*

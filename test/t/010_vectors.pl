@@ -233,9 +233,8 @@ sub frame_rows
 		}
 		elsif ($kind eq 'invalid_frame')
 		{
-			# 42601: the definition that an inline frame carries is none
 			check('frames', $row, 'invalid_frame', registered => $registered,
-				frame => $row->{frame}, offset => $row->{offset}, faults => [ '22P03', '22021', '42601' ]);
+				frame => $row->{frame}, offset => $row->{offset}, faults => [ '22P03', '22021' ]);
 		}
 		elsif ($kind eq 'text')
 		{

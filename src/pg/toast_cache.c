@@ -27,6 +27,9 @@
 /* Where the value before was read to byte n, this one is probably read to byte n or a little more. */
 #define SLACK		256
 
+/* TOAST tables that a query reads from, mostly. */
+#define LOCKED		4
+
 /* Two snapshots that agree in these see the same. */
 typedef struct SnapshotTag
 {
@@ -50,7 +53,8 @@ struct KilnToastCache
 	KilnToastCache *next;
 	MemoryContext query;
 	MemoryContext context;		/* of the values; child of query */
-	Oid			locked;			/* TOAST table whose locks are held */
+	Oid			locked[LOCKED]; /* TOAST tables whose locks are held */
+	int			next_locked;
 	int			newest;
 	CachedValue values[2];
 };
@@ -160,15 +164,17 @@ hold_locks(KilnToastCache *cache, Oid toast_table)
 	List	   *indexes;
 	ListCell   *cell;
 
-	if (cache->locked == toast_table)
-		return;
+	for (int i = 0; i < LOCKED; i++)
+		if (cache->locked[i] == toast_table)
+			return;
 	relation = table_open(toast_table, AccessShareLock);
 	indexes = RelationGetIndexList(relation);
 	foreach(cell, indexes)
 		LockRelationOid(lfirst_oid(cell), AccessShareLock);
 	list_free(indexes);
 	table_close(relation, NoLock);
-	cache->locked = toast_table;
+	cache->locked[cache->next_locked] = toast_table;
+	cache->next_locked = (cache->next_locked + 1) % LOCKED;
 }
 
 /* Fetch on to byte to. */

@@ -64,18 +64,18 @@ sub draw
 	my $n = @series;
 	my $width = 0.8 / $n;
 	my $script = <<"HEAD";
-set terminal svg size 900,440 font "Helvetica,13" background "white"
+set terminal svg size 960,500 font "Helvetica,13" background "white"
 set output "$file"
 set title "$title" font ",16"
 set ylabel "$axis"
 set border 3 lc rgb "#888888"
 set tics nomirror
 set grid ytics lc rgb "#dddddd"
-set key outside right top
+set key below horizontal samplen 1
 HEAD
-	$script .= $what eq 'bytes' ? "set yrange [0:*]\nset offsets 0,0,graph 0.08,0\n"
-		: "set logscale y\nset offsets 0,0,graph 0.1,0\n";
-	my @plots;
+	$script .= $what eq 'bytes' ? "set yrange [0:*]\nset offsets 0,0,graph 0.1,0\n"
+		: "set logscale y\nset format y \"%g\"\nset offsets 0,0,graph 0.12,0\n";
+	my (@plots, @labels);
 	if ($kind eq 'lines')
 	{
 		$script .= "set logscale x\nset xlabel \"size of the value, bytes\"\n";
@@ -96,11 +96,11 @@ HEAD
 			push @plots, "$block using 1:2 with linespoints lw 2 pt 7 lc rgb \"$colour\" title \"$series[$i][1]\"";
 			next;
 		}
-		push @plots, "$block using (\$1+($shift)):2 with boxes lc rgb \"$colour\" title \"$series[$i][1]\"",
-			"$block using (\$1+($shift)):2:3 with labels offset 0,0.6 font \",9\" notitle";
+		push @plots, "$block using (\$1+($shift)):2 with boxes lc rgb \"$colour\" title \"$series[$i][1]\"";
+		push @labels, "$block using (\$1+($shift)):2:3 with labels left rotate by 90 offset 0,0.4 font \",10\" notitle";
 	}
 	open my $gnuplot, '|-', 'gnuplot' or die "gnuplot: $!\n";
-	print $gnuplot $data, $script, 'plot ', join(', ', @plots), "\n";
+	print $gnuplot $data, $script, 'plot ', join(', ', @plots, @labels), "\n";
 	close $gnuplot or die "gnuplot could not draw $name\n";
 	return 1;
 }

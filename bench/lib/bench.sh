@@ -118,11 +118,12 @@ run_host()
 	shift 2
 	file=$results/$part/$experiment.csv
 	mkdir -p "$results/$part"
-	LD_PRELOAD=$build/count.so "$build/host" --golden "$golden" --count "$build/counts" "$@" -- "$experiment"
+	LD_PRELOAD=$build/count.so "$build/host" --golden "$golden" --count "$file.counts" "$@" -- "$experiment"
 	results_head "$part" "${packages[@]}" >"$file.new"
-	taskset -c "$core" "$build/host" --part "$part" --golden "$golden" --counts "$build/counts" --out "$file.new" \
+	taskset -c "$core" "$build/host" --part "$part" --golden "$golden" --counts "$file.counts" --out "$file.new" \
 		--rounds "$rounds" --leg-ms "$leg_ms" --passes "$passes" "$@" -- "$experiment" || status=$?
 	mv "$file.new" "$file"
+	rm -f "$file.counts"
 	return $status
 }
 
@@ -136,5 +137,5 @@ run_all()
 	for experiment in "${wanted[@]}"; do
 		run_host "$part" "$experiment" "${made[@]}" || refused+=("$experiment")
 	done
-	[ ${#refused[@]} -eq 0 ] || die "wrong answers, and no figures for them: ${refused[*]}"
+	[ ${#refused[@]} -eq 0 ] || die "these have no figures, or not all of them: ${refused[*]}"
 }

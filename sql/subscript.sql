@@ -38,11 +38,13 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT v['id']::int8, v['user']['tags'][0] ->> 'x',
 SELECT v['id']::int8, (v['user'] -> 'tags')[1]::jsonb, (v -> 'l')[0]::int4, v['props']['a.b']::numeric, v['l'][k]::int8 FROM sub WHERE k = 1;
 CREATE INDEX sub_id ON sub ((v['id']::int8));
 SET enable_seqscan = off;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) SELECT k FROM sub WHERE kiln_get_int8(v, 'id') = 2;
 EXPLAIN (COSTS OFF) SELECT k FROM sub WHERE (v -> 'id')::int8 = 2;
 EXPLAIN (COSTS OFF) SELECT k FROM sub WHERE v['id']::int8 = 2;
 SELECT k FROM sub WHERE v['id']::int8 = 2;
 RESET enable_seqscan;
+RESET enable_bitmapscan;
 DROP INDEX sub_id;
 
 -- Assigning: the value is converted by its assignment cast to kiln, then to the field's type; the rest stays.

@@ -25,11 +25,12 @@ static void
 forget_last(Accessor *accessor)
 {
 	accessor->last = NULL;
-	accessor->fast.width = 0;
+	accessor->fast.generation = KILN_NOT_FAST;
 }
 
 /*
- * Is argument n of the call a constant? An external parameter is not enough: plpgsql keeps the function's state while its variables change.
+ * Is argument n of the call a constant? An external parameter is not enough: plpgsql keeps the function's state
+ * while its variables change.
  */
 static bool
 argument_is_const(FmgrInfo *flinfo, int n)
@@ -55,6 +56,7 @@ accessor_create(FunctionCallInfo fcinfo, KilnPathForm form)
 	Accessor   *accessor = MemoryContextAllocZero(context, sizeof(Accessor));
 
 	accessor->path_context = AllocSetContextCreate(context, "kiln path", ALLOCSET_SMALL_SIZES);
+	accessor->fast.generation = KILN_NOT_FAST;
 	accessor->constant = form == KILN_PATH_WHOLE || argument_is_const(fcinfo->flinfo, 1);
 	accessor->unpin.func = unpin_slots;
 	accessor->unpin.arg = accessor;
@@ -63,7 +65,10 @@ accessor_create(FunctionCallInfo fcinfo, KilnPathForm form)
 	return accessor;
 }
 
-/* Steps of a path that is not text: one literal key, one position, or an array of literal keys. All in the accessor's context. */
+/*
+ * Steps of a path that is not text: one literal key, one position, or an array of literal keys. All in the accessor's
+ * context.
+ */
 static void
 path_of_steps(Accessor *accessor, uint32_t count)
 {
@@ -225,8 +230,8 @@ kiln_path_elsewhere(const KilnSchema *schema, const kiln_path *path)
 }
 
 /*
- * Compile the path against a definition. Under #> a key that meets a list is read as a position, as jsonb does, and one that was so read
- * for another definition is a key again elsewhere.
+ * Compile the path against a definition. Under #> a key that meets a list is read as a position, as jsonb does, and
+ * one that was so read for another definition is a key again elsewhere.
  */
 static bool
 compile_path(Accessor *accessor, KilnPathForm form, const kiln_type *root, kiln_plan *plan, kiln_error *error)
@@ -310,22 +315,20 @@ remember(Accessor *accessor, PlanSlot *slot)
 	KilnFastPlace *fast = &accessor->fast;
 
 	accessor->last = slot;
-	fast->width = 0;
+	fast->generation = KILN_NOT_FAST;
 	if (accessor->constant && slot->kind == KILN_FRAME_REGISTERED && !slot->elsewhere && !slot->plan.json_rest &&
 		(slot->plan.constant || (slot->plan.spans > 0 && slot->plan.spans <= KILN_FAST_SPANS)))
 	{
 		const kiln_type *type = slot->plan.type;
 
 		fast->hash = slot->hash;
-		fast->generation = slot->generation;
 		fast->offset = KILN_HASH_HEAD + slot->plan.offset;
 		fast->spans = (uint8) slot->plan.spans;
 		fast->after = slot->plan.after;
-		fast->kind = type->kind;
-		if (type->width <= 16)
-			fast->width = (uint8) type->width;
-		if (type->kind == KILN_STRING)
-			fast->width = 4;
+		fast->kind = type->kind | (slot->plan.constant ? 0 : KILN_BEHIND_SPANS);
+		fast->width = type->kind == KILN_STRING ? 4 : (uint8) type->width;
+		if (type->kind == KILN_STRING || (type->width > 0 && type->width <= 16))
+			fast->generation = slot->generation;
 	}
 	return slot;
 }

@@ -1,8 +1,8 @@
 /*
  * What an accessor's call site keeps in fn_extra: its path, and plans of the path for the definitions it meets.
  *
- * The path is made from the function's second argument and compared with it only where it is not a constant of the query. A slot holds
- * the plan for one definition, pinned; there are a few, and the one of the last row is at hand.
+ * The path is made from the function's second argument and compared with it only where it is not a constant of the
+ * query. A slot holds the plan for one definition, pinned; there are a few, and the one of the last row is at hand.
  */
 #ifndef KILN_ACCESS_PLAN_H
 #define KILN_ACCESS_PLAN_H
@@ -28,7 +28,7 @@ typedef struct PlanSlot
 
 typedef struct Accessor
 {
-	KilnFastPlace fast;			/* first: kiln_access_fast() reads it without knowing the rest */
+	KilnFastPlace fast;			/* first: kiln_fast_frame() reads it without knowing the rest */
 	MemoryContext path_context; /* the path, its argument and the plans; emptied when the path changes */
 	MemoryContextCallback unpin;
 	KilnToastCache *toast_cache;	/* the query's; NULL until a value out of line comes by */
@@ -46,7 +46,10 @@ typedef struct Accessor
 /* The call site's accessor, made if there is none, with the path of the argument. */
 extern Accessor *kiln_accessor_ready(FunctionCallInfo fcinfo, KilnPathForm form);
 
-/* The slot for a frame, made if there is none; it is accessor->last afterwards. An unverified frame is validated each time. */
+/*
+ * The slot for a frame, made if there is none; it is accessor->last afterwards. An unverified frame is validated each
+ * time.
+ */
 extern PlanSlot *kiln_accessor_slot(Accessor *accessor, KilnPathForm form, const kiln_frame *frame);
 
 #endif							/* KILN_ACCESS_PLAN_H */

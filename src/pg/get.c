@@ -66,10 +66,10 @@ get_jsonb(const KilnField *field, bool *isnull)
 }
 
 /*
- * The same for a type that many fields of a fixed width, or strings, have: fast is the statement that returns one, given its first byte p
- * and its kind.
+ * The same for a type that many fields of a fixed width, or strings, have: cases are FAST_CASEs for the kinds that
+ * need no thought, the likeliest first.
  */
-#define KILN_FAST_GETTER(name, form, convert, fast) \
+#define KILN_FAST_GETTER(name, form, convert, cases) \
 	PG_FUNCTION_INFO_V1(name); \
 	static Datum name##_slow(FunctionCallInfo fcinfo); \
 	Datum \
@@ -77,15 +77,13 @@ get_jsonb(const KilnField *field, bool *isnull)
 	{ \
 		const KilnFastPlace *place; \
 		const uint8_t *end; \
-		const uint8_t *p = kiln_access_fast(fcinfo, &place, &end); \
+		const uint8_t *frame = kiln_fast_frame(fcinfo, &place, &end); \
+		const uint8_t *p; \
 		\
-		if (likely(p != NULL)) \
-			switch (place->kind) \
-			{ \
-				fast \
-				default: \
-					break; \
-			} \
+		if (likely(frame != NULL)) \
+		{ \
+			cases \
+		} \
 		return name##_slow(fcinfo); \
 	} \
 	static pg_noinline Datum \
@@ -104,6 +102,22 @@ get_jsonb(const KilnField *field, bool *isnull)
 	} \
 	extern int	no_such_variable
 
+/* A kind whose value takes width bytes from p on; a statement that does not return leaves the value to the slow way. */
+#define FAST_CASE(wanted, width, statement) \
+	if (place->kind == (wanted)) \
+	{ \
+		p = kiln_fast_fixed(place, frame, end, width); \
+		statement; \
+	} \
+	else if (place->kind == ((wanted) | KILN_BEHIND_SPANS)) \
+	{ \
+		p = kiln_fast_behind(place, frame, end); \
+		statement; \
+	}
+
+#define FAST_STRING \
+	FAST_CASE(KILN_STRING, 4, return fast_text(p, end))
+
 /* The text of a span. */
 static Datum
 fast_text(const uint8_t *p, const uint8_t *end)
@@ -114,31 +128,31 @@ fast_text(const uint8_t *p, const uint8_t *end)
 	return kiln_utf8_to_text_datum(data, length);
 }
 
-/* kiln_get(kiln, text) and its typed family. What the fast statements leave out, and what is out of range, is the slow way's. */
-KILN_FAST_GETTER(kiln_get, KILN_PATH_TEXT, kiln_part_text,
-				 case KILN_STRING: return fast_text(p, end););
-KILN_FAST_GETTER(kiln_get_text, KILN_PATH_TEXT, kiln_part_text,
-				 case KILN_STRING: return fast_text(p, end););
+/* kiln_get(kiln, text) and its typed family. */
+KILN_FAST_GETTER(kiln_get, KILN_PATH_TEXT, kiln_part_text, FAST_STRING);
+KILN_FAST_GETTER(kiln_get_text, KILN_PATH_TEXT, kiln_part_text, FAST_STRING);
 KILN_FAST_GETTER(kiln_get_bool, KILN_PATH_TEXT, kiln_field_bool,
-				 case KILN_BOOL: PG_RETURN_BOOL(*p != 0););
+				 FAST_CASE(KILN_BOOL, 1, PG_RETURN_BOOL(*p != 0)));
 KILN_FAST_GETTER(kiln_get_int2, KILN_PATH_TEXT, kiln_field_int2,
-				 case KILN_I16: PG_RETURN_INT16((int16) kiln_load_u16(p)););
+				 FAST_CASE(KILN_I16, 2, PG_RETURN_INT16((int16) kiln_load_u16(p))));
 KILN_FAST_GETTER(kiln_get_int4, KILN_PATH_TEXT, kiln_field_int4,
-				 case KILN_I32: PG_RETURN_INT32((int32) kiln_load_u32(p));
-				 case KILN_I16: PG_RETURN_INT32((int16) kiln_load_u16(p)););
+				 FAST_CASE(KILN_I32, 4, PG_RETURN_INT32((int32) kiln_load_u32(p)))
+				 FAST_CASE(KILN_I16, 2, PG_RETURN_INT32((int16) kiln_load_u16(p))));
 KILN_FAST_GETTER(kiln_get_int8, KILN_PATH_TEXT, kiln_field_int8,
-				 case KILN_I64: PG_RETURN_INT64((int64) kiln_load_u64(p));
-				 case KILN_I32: PG_RETURN_INT64((int32) kiln_load_u32(p));
-				 case KILN_U32: PG_RETURN_INT64(kiln_load_u32(p)););
+				 FAST_CASE(KILN_I64, 8, PG_RETURN_INT64((int64) kiln_load_u64(p)))
+				 FAST_CASE(KILN_I32, 4, PG_RETURN_INT64((int32) kiln_load_u32(p)))
+				 FAST_CASE(KILN_U32, 4, PG_RETURN_INT64(kiln_load_u32(p))));
 KILN_FAST_GETTER(kiln_get_float4, KILN_PATH_TEXT, kiln_field_float4,
-				 case KILN_F32: PG_RETURN_FLOAT4(kiln_load_f32(p)););
+				 FAST_CASE(KILN_F32, 4, PG_RETURN_FLOAT4(kiln_load_f32(p))));
 KILN_FAST_GETTER(kiln_get_float8, KILN_PATH_TEXT, kiln_field_float8,
-				 case KILN_F64: PG_RETURN_FLOAT8(kiln_load_f64(p));
-				 case KILN_F32: PG_RETURN_FLOAT8((float8) kiln_load_f32(p)););
+				 FAST_CASE(KILN_F64, 8, PG_RETURN_FLOAT8(kiln_load_f64(p)))
+				 FAST_CASE(KILN_F32, 4, PG_RETURN_FLOAT8((float8) kiln_load_f32(p))));
 KILN_FAST_GETTER(kiln_get_date, KILN_PATH_TEXT, kiln_field_date,
-				 case KILN_DATE: if (kiln_date_valid((int32) kiln_load_u32(p))) PG_RETURN_DATEADT((int32) kiln_load_u32(p)); break;);
+				 FAST_CASE(KILN_DATE, 4, if (kiln_date_valid((int32) kiln_load_u32(p)))
+						   PG_RETURN_DATEADT((int32) kiln_load_u32(p))));
 KILN_FAST_GETTER(kiln_get_timestamptz, KILN_PATH_TEXT, kiln_field_timestamptz,
-				 case KILN_TIMESTAMPTZ: if (kiln_timestamp_valid((int64) kiln_load_u64(p))) PG_RETURN_INT64((int64) kiln_load_u64(p)); break;);
+				 FAST_CASE(KILN_TIMESTAMPTZ, 8, if (kiln_timestamp_valid((int64) kiln_load_u64(p)))
+						   PG_RETURN_INT64((int64) kiln_load_u64(p))));
 
 KILN_GETTER(kiln_get_numeric, KILN_PATH_TEXT, kiln_field_numeric);
 KILN_GETTER(kiln_get_bytea, KILN_PATH_TEXT, kiln_field_bytea);
@@ -150,8 +164,7 @@ KILN_GETTER(kiln_get_kiln, KILN_PATH_TEXT, kiln_part_kiln);
 
 /* Operators: -> and ->> by key, by position, #> and #>> by keys. */
 KILN_GETTER(kiln_object_field, KILN_PATH_KEY, kiln_part_kiln);
-KILN_FAST_GETTER(kiln_object_field_text, KILN_PATH_KEY, kiln_part_text,
-				 case KILN_STRING: return fast_text(p, end););
+KILN_FAST_GETTER(kiln_object_field_text, KILN_PATH_KEY, kiln_part_text, FAST_STRING);
 KILN_GETTER(kiln_list_element, KILN_PATH_POSITION, kiln_part_kiln);
 KILN_GETTER(kiln_list_element_text, KILN_PATH_POSITION, kiln_part_text);
 

@@ -1,9 +1,9 @@
 /*
  * Reading one field of a datum.
  *
- * An accessor function calls kiln_access(), which finds the field by the path in the function's second argument, and then one of the
- * kiln_field_… functions, which turn it into a Datum. What depends on the path and the definition alone is worked out once a query and kept in
- * fn_extra; a column may mix definitions and versions.
+ * An accessor function calls kiln_access(), which finds the field by the path in the function's second argument,
+ * and then one of the kiln_field_… functions, which turn it into a Datum. What depends on the path and the
+ * definition alone is worked out once a query and kept in fn_extra; a column may mix definitions and versions.
  */
 #ifndef KILN_ACCESS_H
 #define KILN_ACCESS_H
@@ -24,8 +24,8 @@ typedef enum KilnPathForm
 } KilnPathForm;
 
 /*
- * A field found. The bytes [base, end) may be read; at is where it starts, and may be as far as end. Valid until the function
- * returns. type is never OPTIONAL. For tensors type is NULL and frame.kind tells.
+ * A field found. The bytes [base, end) may be read; at is where it starts, and may be as far as end. Valid until
+ * the function returns. type is never OPTIONAL. For tensors type is NULL and frame.kind tells.
  */
 typedef struct KilnField
 {
@@ -40,7 +40,10 @@ typedef struct KilnField
 	uint8_t		kind;			/* of the frame */
 } KilnField;
 
-/* Find the field; false where it is absent or the argument leads nowhere. Raises 42703, 42804, 42601 for paths, and as kiln_value_open(). */
+/*
+ * Find the field; false where it is absent or the argument leads nowhere. Raises 42703, 42804, 42601 for paths, and
+ * as kiln_value_open().
+ */
 extern bool kiln_access(FunctionCallInfo fcinfo, KilnPathForm form, KilnField *field);
 
 /* Does a path that a definition does not know lead somewhere in another version of its schema? */
@@ -50,21 +53,22 @@ extern bool kiln_path_elsewhere(const KilnSchema *schema, const kiln_path *path)
 extern void kiln_access_whole(FunctionCallInfo fcinfo, KilnField *field);
 
 /*
- * Where a caller may keep what follows from the field's type alone, after kiln_access() found one that is no tensor's: one pointer for each
- * definition that the call site meets, NULL at first. It goes, with *context, when the definition's plan does.
+ * Where a caller may keep what follows from the field's type alone, after kiln_access() found one that is no
+ * tensor's: one pointer for each definition that the call site meets, NULL at first. It goes, with *context, when
+ * the definition's plan does.
  */
 extern void **kiln_access_cache(FunctionCallInfo fcinfo, MemoryContext *context);
 
 /*
- * The value's definition (NULL for tensors) and the path, found to apply to it, without a look at the payload. False where the path leads
- * somewhere in another version only.
+ * The value's definition (NULL for tensors) and the path, found to apply to it, without a look at the payload.
+ * False where the path leads somewhere in another version only.
  */
 extern bool kiln_access_path(FunctionCallInfo fcinfo, KilnPathForm form, KilnSchema **schema, const kiln_path **path);
 
 /*
- * As SQL values. Each raises 42804 for a kind that does not convert, 22003 or 22008 where the number or time does not fit. A field
- * inside json goes through core's jsonb functions; *isnull is set where that finds nothing (or a JSON null), and never else.
- * name: of the SQL type, for the message.
+ * As SQL values. Each raises 42804 for a kind that does not convert, 22003 or 22008 where the number or time does
+ * not fit. A field inside json goes through core's jsonb functions; *isnull is set where that finds nothing (or a
+ * JSON null), and never else. name: of the SQL type, for the message.
  */
 extern Datum kiln_field_bool(const KilnField *field, bool *isnull);
 extern Datum kiln_field_int2(const KilnField *field, bool *isnull);
@@ -90,8 +94,9 @@ extern Datum kiln_part_text(const KilnField *field, bool *isnull);
 extern Datum kiln_part_kiln(const KilnField *field, bool *isnull);
 
 /*
- * As any SQL type: scalars as above, text, kiln, json; arrays from lists; composites from structs; domains and enums checked. What depends
- * on the types alone is kept in *cache, in context; cache may be NULL, and has to be emptied with the field's definition.
+ * As any SQL type: scalars as above, text, kiln, json; arrays from lists; composites from structs; domains and
+ * enums checked. What depends on the types alone is kept in *cache, in context; cache may be NULL, and has to be
+ * emptied with the field's definition.
  */
 extern Datum kiln_field_datum(const KilnField *field, Oid type, int32 typmod, void **cache, MemoryContext context,
 							  bool *isnull);
@@ -132,29 +137,32 @@ kiln_field_span(const KilnField *field, uint32_t *length)
 /* ------------------------------------------------------------------ the fast way */
 
 /*
- * What an accessor's fast way needs to know, at the start of the state in fn_extra: that a row of the same definition as the last one has
- * its value at a constant place, or behind a few spans. Kept by access_plan.c.
+ * What an accessor's fast way needs to know, at the start of the state in fn_extra: that a row of the same
+ * definition as the last one has its value at a constant place, or behind a few spans. Kept by access_plan.c.
  */
 typedef struct KilnFastPlace
 {
 	uint64		hash;			/* of the definition */
-	uint64		generation;		/* of the registry */
+	uint64		generation;		/* of the registry; KILN_NOT_FAST: there is no fast way */
 	uint32		offset;			/* in the frame: of the value, or of the spans before it */
-	uint32		after;			/* bytes between the spans and the value */
+	uint8		kind;			/* kiln_kind of the value, and KILN_BEHIND_SPANS if spans stand before it */
+	uint8		width;			/* of the value, 4 for a span */
 	uint8		spans;
-	uint8		width;			/* of the value, 4 for a span; 0: there is no fast way */
-	uint8		kind;			/* kiln_kind of the value */
+	uint32		after;			/* bytes between the spans and the value */
 } KilnFastPlace;
+
+#define KILN_NOT_FAST		UINT64_MAX	/* no generation ever */
+#define KILN_BEHIND_SPANS	0x80
 
 /* Spans that are passed in the fast way. */
 #define KILN_FAST_SPANS	16
 
 /*
- * The value's first byte, if this row is as the last one: a small registered value whose field stands where *place says. NULL: ask
- * kiln_access(). *end is that of the value's frame. Loads are held as any other. The CHECKED build has no fast way.
+ * The frame of this row's value, if it is a small registered one of the definition of *place; else NULL: ask
+ * kiln_access(). *end is set too. The CHECKED build has no fast way.
  */
 static inline const uint8_t *
-kiln_access_fast(FunctionCallInfo fcinfo, const KilnFastPlace **place, const uint8_t **end)
+kiln_fast_frame(FunctionCallInfo fcinfo, const KilnFastPlace **place, const uint8_t **end)
 {
 #ifdef KILN_CHECKED
 	(void) fcinfo;
@@ -165,23 +173,20 @@ kiln_access_fast(FunctionCallInfo fcinfo, const KilnFastPlace **place, const uin
 	const KilnFastPlace *fast = fcinfo->flinfo->fn_extra;
 	const char *datum = DatumGetPointer(fcinfo->args[0].value);
 	const uint8_t *frame;
-	size_t		n;
-	size_t		at;
-	size_t		last;
+	int			n;
 
-	if (unlikely(fast == NULL || fast->width == 0))
+	if (unlikely(fast == NULL))
 		return NULL;
 	if (likely(VARATT_IS_SHORT(datum)))
 	{
-		if (unlikely(VARATT_IS_1B_E(datum)))
-			return NULL;
+		/* the header of an external value looks like that of a short one with less than no bytes */
 		frame = (const uint8_t *) VARDATA_1B(datum);
-		n = VARSIZE_1B(datum) - VARHDRSZ_SHORT;
+		n = (int) VARSIZE_1B(datum) - VARHDRSZ_SHORT;
 	}
 	else if (VARATT_IS_4B_U(datum))
 	{
 		frame = (const uint8_t *) VARDATA_4B(datum);
-		n = VARSIZE_4B(datum) - VARHDRSZ;
+		n = (int) VARSIZE_4B(datum) - VARHDRSZ;
 	}
 	else
 		return NULL;
@@ -190,23 +195,36 @@ kiln_access_fast(FunctionCallInfo fcinfo, const KilnFastPlace **place, const uin
 		return NULL;
 	*place = fast;
 	*end = frame + n;
-	at = fast->offset;
-	if (fast->spans != 0)
-	{
-		last = n - 4;
-		for (uint8 i = 0; i < fast->spans; i++)
-		{
-			at = Min(at, last);
-			at += 4 + (size_t) kiln_load_u32(frame + at);
-		}
-		at += fast->after;
-	}
-	last = n - fast->width;
-	return frame + Min(at, last);
+	return frame;
 #endif
 }
 
-/* Bytes and length of the span at p, as kiln_access_fast() found it. */
+/* The first byte of a value of that width at a constant place, held as any load. */
+static inline const uint8_t *
+kiln_fast_fixed(const KilnFastPlace *place, const uint8_t *frame, const uint8_t *end, size_t width)
+{
+	const uint8_t *last = end - width;
+
+	return (size_t) (last - frame) < place->offset ? last : frame + place->offset;
+}
+
+/* The same behind spans. */
+static inline const uint8_t *
+kiln_fast_behind(const KilnFastPlace *place, const uint8_t *frame, const uint8_t *end)
+{
+	size_t		n = (size_t) (end - frame);
+	size_t		at = place->offset;
+
+	for (uint8 i = 0; i < place->spans; i++)
+	{
+		at = Min(at, n - 4);
+		at += 4 + (size_t) kiln_load_u32(frame + at);
+	}
+	at += place->after;
+	return frame + Min(at, n - place->width);
+}
+
+/* Bytes and length of the span whose length stands at p. */
 static inline const uint8_t *
 kiln_fast_span(const uint8_t *p, const uint8_t *end, uint32_t *length)
 {

@@ -232,7 +232,7 @@ my @long = (
 	map({ [ 'structs', $_ ] } q{kiln_get(v, '[1999999].b')}, '(SELECT count(*) FROM kiln_unnest(v))', 'kiln_infer(v::jsonb) IS NULL'),
 	map({ [ 'numbers', $_ ] } 'v::float8[] IS NULL', q{kiln_get(v, '', NULL::float8[]) IS NULL}, 'v::numeric[] IS NULL'),
 	map({ [ 'tensor', $_ ] } 'length(v::text)', 'v::text::kiln = v', 'kiln_to_array(v) IS NULL', 'v::numeric[] IS NULL', 'kiln_tensor(a) = v', q{kiln_tensor(a, dtype => 'f16') IS NULL},
-		'kiln_sum(v)', 'kiln_norm(v)', 'kiln_dot(v, v)', 'kiln_l2_distance(v, v)', 'kiln_add(v, v) = v', q{kiln_cast(v, 'i32') = v}, '(SELECT count(*) FROM kiln_values(v))',
+		'kiln_sum(v)', 'kiln_norm(v)', 'kiln_dot(v, v)', 'kiln_l2_distance(v, v)', 'kiln_add(v, v) = v', q{kiln_cast(v, 'f32') = v}, '(SELECT count(*) FROM kiln_values(v))',
 		'(SELECT kiln_sum_agg(v) FROM generate_series(1, 20)) IS NULL', '(SELECT kiln_tensor_agg(v) FROM generate_series(1, 5)) IS NULL',
 		'(SELECT kiln_tensor_agg(x) FROM unnest(a) x) IS NULL', '(SELECT kiln_agg(i::kiln) FROM generate_series(1, 3000000) i) IS NULL', 'kiln_to_npy(v) IS NULL', 'kiln_from_npy(kiln_to_npy(v)) = v',
 		'kiln_from_safetensors(kiln_to_safetensors(v)) = v', 'kiln_verify(v)', 'kiln_hash_value(v)'),

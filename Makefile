@@ -11,7 +11,7 @@
 #
 # "make WERROR=-Werror" fails on warnings, as the tests do; what a later compiler finds stops nobody else.
 
-KILN_VERSION = 1.0.0
+KILN_VERSION = 1.1.0
 WERROR =
 comma := ,
 
@@ -23,7 +23,7 @@ HEADER_FILES := $(wildcard src/codec/*.h src/pg/*.h)
 
 EXTENSION = kiln
 MODULE_big = kiln
-DATA = kiln--1.0.sql
+DATA = kiln--1.0.sql kiln--1.0--1.1.sql
 PGFILEDESC = "kiln - typed binary records and tensors"
 OBJS = $(CODEC_SOURCES:.c=.o) $(SERVER_SOURCES:.c=.o)
 

@@ -1,15 +1,22 @@
 /*
- * Planner support: one typed accessor call for a chain of operators.
+ * Planner support: one typed accessor call for a chain of operators, and no collation where none is used.
  *
  * (v->'a'->'b')::int8, or v['a']['b']::int8, would cut two values out of v and then read the second. It means
  * kiln_get_int8(v, 'a.b'), and that is what the planner gets to see: in the plan, and, since index expressions pass
  * through here too, in expression indexes, so that either spelling uses an index on the other. Functions are
  * identified by OID, so the extension may live in any schema.
+ *
+ * Paths and names are text, so the parser gives a call that has one an input collation, though none of our functions
+ * looks at it. postgres_fdw sends no expression whose collation does not come from a foreign column, and would read
+ * whole tables to evaluate kiln_get_int8(v, 'id') = 1 itself. So the planner gets to see such calls without. A
+ * getter has this function since version 1.1 of the SQL objects; before, its calls keep the collation that an index
+ * expression that was written out has.
  */
 #include "kiln_pg.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_collation.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
@@ -155,20 +162,78 @@ follow_chain(Node *node, Oid by_key, Oid by_position, StringInfo path)
 }
 
 /*
- * getter(value, path), as the parser would have made it, so that it equals an index expression that was written out:
- * its input collation is the path's.
+ * getter(value, path), so that it equals an index expression that was written out: without an input collation if the
+ * getter's calls come through here, else with the path's, as the parser would have made it.
  */
 static Node *
 make_call(const FuncExpr *call, Oid getter, Node *value, Node *path)
 {
-	Oid			collation = OidIsValid(call->inputcollid) ? call->inputcollid : DEFAULT_COLLATION_OID;
+	Oid			collation = InvalidOid;
 
+	if (!OidIsValid(get_func_support(getter)))
+		collation = OidIsValid(call->inputcollid) ? call->inputcollid : DEFAULT_COLLATION_OID;
 	return (Node *) makeFuncExpr(getter, get_func_rettype(getter), list_make2(value, path),
 								 call->funccollid, collation, COERCE_EXPLICIT_CALL);
 }
 
+/* The operator that a function of ours implements, in the schema that holds both; InvalidOid if it is no operator's. */
+static Oid
+own_operator(Oid function)
+{
+	static const char *const operators[][2] = {
+		{"kiln_object_field", "->"},
+		{"kiln_object_field_text", "->>"},
+		{"kiln_extract_path", "#>"},
+		{"kiln_extract_path_text", "#>>"},
+		{"kiln_exists", "?"},
+	};
+	const char *name = get_func_name(function);
+	Oid			result;
+	Oid		   *types;
+	int			count;
+	Oid			found = InvalidOid;
+
+	result = get_func_signature(function, &types, &count);
+	for (int i = 0; i < (int) lengthof(operators) && OidIsValid(result) && count == 2; i++)
+		if (strcmp(name, operators[i][0]) == 0)
+			found = GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid, CStringGetDatum(operators[i][1]),
+									ObjectIdGetDatum(types[0]), ObjectIdGetDatum(types[1]),
+									ObjectIdGetDatum(get_func_namespace(function)));
+	return OidIsValid(found) && get_opcode(found) == function ? found : InvalidOid;
+}
+
+/*
+ * The call without its input collation; NULL if it has none. What an operator implements becomes that operator, whose
+ * selectivity the planner knows.
+ */
 static Node *
-simplify(FuncExpr *call)
+drop_collation(const FuncExpr *call)
+{
+	char	   *name = get_func_name(call->funcid);
+	Oid			operator;
+	FuncExpr   *copy;
+
+	/* a superuser may hang this on any function, also on one that needs its collation */
+	if (!OidIsValid(call->inputcollid) || name == NULL || strncmp(name, "kiln_", 5) != 0)
+		return NULL;
+	operator = own_operator(call->funcid);
+	if (OidIsValid(operator))
+	{
+		Expr	   *expression = make_opclause(operator, call->funcresulttype, false, linitial(call->args),
+											   lsecond(call->args), call->funccollid, InvalidOid);
+
+		set_opfuncid((OpExpr *) expression);
+		return (Node *) expression;
+	}
+	copy = makeNode(FuncExpr);
+	*copy = *call;
+	copy->inputcollid = InvalidOid;
+	return (Node *) copy;
+}
+
+/* The accessor call that a cast, an operator or kiln_get stands for; NULL if it is nothing of the kind. */
+static Node *
+as_getter(FuncExpr *call)
 {
 	Oid			namespace = get_func_namespace(call->funcid);
 	Oid			kiln = exprType(linitial(call->args));
@@ -216,7 +281,7 @@ simplify(FuncExpr *call)
 
 PG_FUNCTION_INFO_V1(kiln_getter_support);
 
-/* kiln_getter_support(internal): for the casts from kiln and ->>. */
+/* kiln_getter_support(internal): for the casts from kiln and ->>, and for all immutable functions of a path or name. */
 Datum
 kiln_getter_support(PG_FUNCTION_ARGS)
 {
@@ -230,7 +295,9 @@ kiln_getter_support(PG_FUNCTION_ARGS)
 
 		/* a superuser may hang this function on any other */
 		if (arguments == 1 || arguments == 2)
-			result = simplify(call);
+			result = as_getter(call);
+		if (result == NULL)
+			result = drop_collation(call);
 	}
 	PG_RETURN_POINTER(result);
 }

@@ -59,6 +59,12 @@ haslibarule = yes
 PG_CONFIG = pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 
+# Isolation tests are a part of installcheck where the server's development files have the programs for them, as Debian's do.
+ifneq ($(wildcard $(PGXS:%/makefiles/pgxs.mk=%/test/isolation/pg_isolation_regress*)),)
+ISOLATION := $(sort $(basename $(notdir $(wildcard test/isolation/specs/*.spec))))
+endif
+ISOLATION_OPTS = --inputdir=test/isolation --load-extension=kiln --encoding=UTF8 --no-locale
+
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
 

@@ -53,14 +53,16 @@ parse(const char *text)
 	return schema;
 }
 
-/* Zeroed room, a large one at the start of a page. */
+/* Zeroed room, a large one at the start of a huge page. */
 static inline void *
 take(size_t n)
 {
-	size_t		alignment = n < 4096 ? 64 : 4096;
-	size_t		whole = (n + alignment - 1) & ~(alignment - 1);
-	void	   *memory = aligned_alloc(alignment, whole);
+	size_t		whole = (n + 63) & ~(size_t) 63;
+	void	   *memory;
 
+	if (n >= 32 * 1024)
+		return host->room(n);
+	memory = aligned_alloc(64, whole);
 	if (memory == NULL)
 		host->die("out of memory");
 	memset(memory, 0, whole);

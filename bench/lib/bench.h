@@ -46,6 +46,7 @@ typedef struct bench_host
 	/* Line number line (from 0) of a golden file, its tab-separated field number field, decoded from hex; NULL if there is none. */
 	const uint8_t *(*golden) (const char *file, unsigned line, unsigned field, size_t *length);
 	void		(*die) (const char *why);
+	void	   *(*room) (size_t n);	/* bench_room() */
 } bench_host;
 
 typedef void (*bench_register_function) (const bench_host *host);

@@ -1,8 +1,10 @@
 /*
  * The benchmark's data: see corpus.h. Everything stays until the process ends.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "corpus.h"
 
@@ -42,13 +44,32 @@ take(size_t n)
 }
 
 /*
- * Room for a large value, in the middle of a page. Output buffers start near the start of one, so that no copy runs
+ * Large room lies in huge pages where the kernel has them: in which of the cache's sets a buffer falls is then the same for every contender and
+ * in every run, and not a matter of which pages came by.
+ */
+#define HUGE_PAGE	((size_t) 2 << 20)
+
+void *
+bench_room(size_t n)
+{
+	size_t		whole = (n + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	void	   *memory = take_aligned(HUGE_PAGE, whole);
+
+#ifdef MADV_HUGEPAGE
+	madvise(memory, whole, MADV_HUGEPAGE);
+#endif
+	memset(memory, 0, whole);
+	return memory;
+}
+
+/*
+ * A large source lies in the middle of a page. Output buffers start near the start of one, so that no copy runs
  * a few bytes behind itself in the low twelve bits of its addresses, which processors mistake for an overlap.
  */
 static void *
 take_large(size_t n)
 {
-	return (uint8_t *) take_aligned(4096, n + 2048) + 2048;
+	return (uint8_t *) bench_room(n + 2048) + 2048;
 }
 
 /* n letters; in a text that is not plain, two bytes at a time may be an é. */

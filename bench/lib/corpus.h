@@ -116,6 +116,9 @@ typedef struct bench_corpus
 /* The one corpus of this process, made at the first call. */
 const bench_corpus *bench_corpus_get(void);
 
+/* Zeroed room for large values, that starts a huge page. Stays. */
+void	   *bench_room(size_t n);
+
 /* The next number of a fixed sequence. */
 uint64_t	bench_random(uint64_t *state);
 

@@ -492,7 +492,7 @@ take_option(char **argv, int i)
 int
 main(int argc, char **argv)
 {
-	bench_host	host = {NULL, wants, add, golden, die};
+	bench_host	host = {NULL, wants, add, golden, die, bench_room};
 	int			objects_from;
 	int			objects_to;
 	int			i;

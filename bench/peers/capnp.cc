@@ -458,8 +458,8 @@ bench_register(const bench_host *from)
 
 	host = from;
 	corpus = host->corpus;
-	room = static_cast<capnp::word *>(calloc(1, bytes));
-	batch_room = static_cast<uint8_t *>(aligned_alloc(64, BENCH_BUFFERS * 4096));
+	room = static_cast<capnp::word *>(host->room(bytes));
+	batch_room = static_cast<uint8_t *>(host->room(BENCH_BUFFERS * 4096));
 	if (host->wants("message"))
 	{
 		ADD_ALL(message);

@@ -395,7 +395,7 @@ bench_register(const bench_host *from)
 	corpus = host->corpus;
 	builder = new FlatBufferBuilder(1 << 20);
 	handed_over = new flatbuffers::DetachedBuffer();
-	batch_room = static_cast<uint8_t *>(aligned_alloc(64, BENCH_BUFFERS * 4096));
+	batch_room = static_cast<uint8_t *>(host->room(BENCH_BUFFERS * 4096));
 	messages.reserve(BENCH_BATCH);
 	transactions.reserve(BENCH_BATCH);
 	if (host->wants("message"))

@@ -838,8 +838,7 @@ bench_register(const bench_host *from)
 {
 	host = from;
 	corpus = host->corpus;
-	room = aligned_alloc(4096, (ROOM + 4095) & ~(size_t) 4095);
-	memset(room, 0, ROOM);
+	room = host->room(ROOM);
 	kiln_writer_init(&writer, room, ROOM);
 	for (size_t i = 0; i < SCHEMAS; i++)
 	{

@@ -122,7 +122,7 @@ static inline encoded PEER_UNUSED
 keep(encoded e)
 {
 	size_t		whole = (e.n + 64 + 63) & ~(size_t) 63;
-	uint8_t    *copy = (uint8_t *) aligned_alloc(64, whole);
+	uint8_t    *copy = (uint8_t *) (whole < 32 * 1024 ? aligned_alloc(64, whole) : host->room(whole));
 	encoded		kept = {copy, e.n};
 
 	memset(copy, 0, whole);

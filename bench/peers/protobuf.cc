@@ -378,7 +378,7 @@ bench_register(const bench_host *from)
 {
 	host = from;
 	corpus = host->corpus;
-	room = static_cast<uint8_t *>(aligned_alloc(4096, ROOM));
+	room = static_cast<uint8_t *>(host->room(ROOM));
 	room_end = room + ROOM;
 	if (host->wants("message"))
 	{

@@ -422,8 +422,8 @@ bench_register(const bench_host *from)
 {
 	host = from;
 	corpus = host->corpus;
-	room = aligned_alloc(4096, ROOM);
-	arena = aligned_alloc(4096, ROOM);
+	room = host->room(ROOM);
+	arena = host->room(ROOM);
 	set_up();
 	if (host->wants("message"))
 	{

@@ -120,6 +120,51 @@ INSERT INTO aaa.everything VALUES
 	(3, (SELECT m FROM aaa.events WHERE n = 600), NULL, (SELECT m FROM aaa.events WHERE n = 3),
 		(SELECT kiln_tensor_agg(i::float8) FROM generate_series(1, 20000) i)),
 	(4, '{"free": ["json", null]}', NULL, NULL, NULL);
+CREATE DOMAIN aaa.typed_event AS kiln(event)
+	DEFAULT '{"\$kiln": "$EVENT_1", "id": 9, "name": "typed domain"}'
+	CHECK (kiln_get_int8(VALUE, 'id') > 0 AND kiln_get(VALUE, 'name') <> '');
+CREATE TYPE aaa.pair AS (m kiln(event), v kiln, l kiln(event)[]);
+CREATE TABLE aaa.composites (n int PRIMARY KEY, p aaa.pair, ps aaa.pair[], d aaa.typed_event, ds aaa.typed_event[]);
+INSERT INTO aaa.composites (n, p, ps, ds)
+	SELECT n, ROW(m, '42', ARRAY[m, later])::aaa.pair, ARRAY[ROW(later, NULL, '{}')::aaa.pair, NULL], ARRAY[m, NULL] FROM aaa.events WHERE n % 100 = 1;
+
+-- The first of all names, and a foreign key between kiln columns.
+CREATE SCHEMA "!";
+CREATE TABLE "!"."!" (m kiln(event) PRIMARY KEY CHECK (m->>'name' <> ''), t kiln(tensor) DEFAULT kiln_tensor('{1,2}'::int4[]));
+CREATE TABLE aaa.refers (m kiln(event) REFERENCES "!"."!");
+INSERT INTO "!"."!" SELECT m FROM aaa.events WHERE n > 550;
+INSERT INTO aaa.refers SELECT m FROM aaa.events WHERE n > 570;
+
+-- Partitions by an expression, by value, whose bounds are values of a registered definition, and by hash.
+CREATE TABLE aaa.by_id (m kiln(event)) PARTITION BY RANGE (kiln_get_int8(m, 'id'));
+CREATE TABLE aaa.by_id_1 PARTITION OF aaa.by_id FOR VALUES FROM (MINVALUE) TO (300);
+CREATE TABLE aaa.by_id_2 PARTITION OF aaa.by_id FOR VALUES FROM (300) TO (MAXVALUE);
+CREATE TABLE aaa.by_value (m kiln) PARTITION BY RANGE (m);
+CREATE TABLE aaa.by_value_1 PARTITION OF aaa.by_value FOR VALUES FROM (MINVALUE) TO ('300');
+CREATE TABLE aaa.by_value_2 PARTITION OF aaa.by_value FOR VALUES FROM ('300') TO ('{"\$kiln": "event", "id": 100, "name": ""}');
+CREATE TABLE aaa.by_value_3 PARTITION OF aaa.by_value DEFAULT;
+CREATE TABLE aaa.by_hash (m kiln(event)) PARTITION BY HASH (m);
+CREATE TABLE aaa.by_hash_0 PARTITION OF aaa.by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE aaa.by_hash_1 PARTITION OF aaa.by_hash FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO aaa.by_id SELECT m FROM aaa.events;
+INSERT INTO aaa.by_value SELECT m->'id' FROM aaa.events UNION ALL SELECT m FROM aaa.events;
+INSERT INTO aaa.by_hash SELECT m FROM aaa.events;
+
+CREATE INDEX events_document ON aaa.events USING gin ((m::jsonb) jsonb_path_ops);
+CREATE STATISTICS aaa.events_statistics ON (kiln_get_int8(m, 'id')), (m->>'name') FROM aaa.events;
+CREATE POLICY events_policy ON aaa.events USING (kiln_get_int8(m, 'id') > 0);
+CREATE TRIGGER events_trigger BEFORE UPDATE ON aaa.events FOR EACH ROW
+	WHEN (kiln_get_int8(NEW.m, 'id') > 1000) EXECUTE FUNCTION suppress_redundant_updates_trigger();
+
+-- A schema, a field and a label that are no ASCII.
+DO \$\$
+DECLARE size text := 'gr' || chr(246) || chr(223) || 'e';
+BEGIN
+	PERFORM kiln_register(format('%I(%I f64?,e enum(%L))', size, size, chr(233)));
+	EXECUTE format('CREATE TABLE aaa.sizes (n int PRIMARY KEY, m kiln(%I) CHECK (kiln_get_float8(m, %L) > 0))', size, '"' || size || '"');
+	EXECUTE format('INSERT INTO aaa.sizes SELECT i, jsonb_build_object(%L, i / 3.0::float8, %L, %L) FROM generate_series(1, 9) i',
+		size, 'e', chr(233));
+END \$\$;
 CREATE VIEW aaa.seen AS SELECT n, (m->'id')::int8 AS id, m->>'name' AS name FROM aaa.events;
 CREATE MATERIALIZED VIEW aaa.kept AS SELECT n, m, m::jsonb AS j FROM aaa.events;
 SQL
@@ -131,11 +176,18 @@ sub fingerprint
 	my ($node, $database, @psql) = @_;
 
 	return $node->safe_psql($database, <<'SQL', @psql);
-SELECT 'events', count(*), md5(string_agg(e::text, E'\n' ORDER BY n)) FROM aaa.events e;
-SELECT 'parts', count(*), md5(string_agg(p::text, E'\n' ORDER BY n)) FROM aaa.parts p;
-SELECT 'everything', count(*), md5(string_agg(e::text, E'\n' ORDER BY n)) FROM aaa.everything e;
-SELECT 'seen', count(*), md5(string_agg(s::text, E'\n' ORDER BY n)) FROM aaa.seen s;
-SELECT 'kept', count(*), md5(string_agg(k::text, E'\n' ORDER BY n)) FROM aaa.kept k;
+SELECT 'events', count(*), md5(convert_to(string_agg(e::text, E'\n' ORDER BY n), 'UTF8')) FROM aaa.events e;
+SELECT 'parts', count(*), md5(convert_to(string_agg(p::text, E'\n' ORDER BY n), 'UTF8')) FROM aaa.parts p;
+SELECT 'everything', count(*), md5(convert_to(string_agg(e::text, E'\n' ORDER BY n), 'UTF8')) FROM aaa.everything e;
+SELECT 'seen', count(*), md5(convert_to(string_agg(s::text, E'\n' ORDER BY n), 'UTF8')) FROM aaa.seen s;
+SELECT 'kept', count(*), md5(convert_to(string_agg(k::text, E'\n' ORDER BY n), 'UTF8')) FROM aaa.kept k;
+SELECT 'composites', count(*), md5(convert_to(string_agg(c::text, E'\n' ORDER BY n), 'UTF8')) FROM aaa.composites c;
+SELECT 'sizes', count(*), md5(convert_to(string_agg(s::text, E'\n' ORDER BY n), 'UTF8')) FROM aaa.sizes s;
+SELECT 'first', count(*), md5(convert_to(string_agg(f::text, E'\n' ORDER BY m), 'UTF8')) FROM "!"."!" f;
+SELECT 'refers', count(*), md5(convert_to(string_agg(r::text, E'\n' ORDER BY m), 'UTF8')) FROM aaa.refers r;
+SELECT 'partition', p.tableoid::regclass, count(*), md5(convert_to(string_agg(p.m::text, E'\n' ORDER BY p.m), 'UTF8')) FROM (
+	SELECT tableoid, m FROM aaa.by_id UNION ALL SELECT tableoid, m FROM aaa.by_value UNION ALL SELECT tableoid, m FROM aaa.by_hash) p
+	GROUP BY p.tableoid ORDER BY p.tableoid::regclass::text;
 SELECT 'frames', md5(string_agg(kiln_frame(m)::text, ' ' ORDER BY n)) FROM aaa.events;
 SELECT 'schemas', count(*), string_agg(s::text, ' ' ORDER BY s::text) FROM (SELECT name, hash FROM kiln_schemas) s;
 SELECT 'defaults', aaa.name_of(), aaa.atomic_name('{"$kiln": "(name string)", "name": "atomic"}'), null::aaa.positive_event IS NULL;
@@ -143,6 +195,8 @@ SET enable_seqscan = off;
 SELECT 'by name', n FROM aaa.events WHERE kiln_get(m, 'name') = 'event 77';
 SELECT 'by id', n FROM aaa.events WHERE (m->'id')::int8 = 78 AND m->>'name' <> 'nobody';
 SELECT 'by value', n FROM aaa.events WHERE m = (SELECT m FROM aaa.parts WHERE n = 79);
+SELECT 'by content', n FROM aaa.events WHERE m @> '{"name": "event 78"}';
+SELECT 'typed default', kiln_get(d, 'name') FROM aaa.composites WHERE n = 1;
 INSERT INTO aaa.events (n) VALUES (-1) RETURNING 'inserted', m;
 DELETE FROM aaa.events WHERE n = -1;
 SQL

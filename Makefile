@@ -149,15 +149,43 @@ prove_installcheck: $(GENERATORS)
 FUZZ_SECONDS = 30
 FUZZ_CC = clang
 FUZZ_CFLAGS = -std=gnu11 -O1 -g -Isrc/codec -Itest/support $(SANITIZERS) -fsanitize=fuzzer
-FUZZ_NAMES = $(sort $(basename $(notdir $(wildcard test/fuzz/fuzz_*.c))))
+CODEC_FUZZ = $(sort $(basename $(notdir $(wildcard test/fuzz/fuzz_*.c))))
+# Readers of src/pg, against the server's headers and a stand-in for the rest of it (test/fuzz/server/stand_in.h); these
+# targets are left out where there is no server.
+SERVER_FUZZ = $(if $(includedir_server),$(sort $(basename $(notdir $(wildcard test/fuzz/server/fuzz_*.c)))))
+FUZZ_NAMES = $(CODEC_FUZZ) $(SERVER_FUZZ)
 FUZZ_TARGETS = $(FUZZ_NAMES:%=build/fuzz/%)
 REPLAYS = $(FUZZ_NAMES:%=$(BUILD)/replay/%)
 CORPORA = build/fuzz/seeds/$$name $$(ls -d test/fuzz/corpus/$$name 2>/dev/null)
 
-build/fuzz/seeds: test/fuzz/seeds.pl $(wildcard test/vectors/*.jsonl test/fuzz/fuzz_*.c)
+build/fuzz/seeds: test/fuzz/seeds.pl $(wildcard test/vectors/*.jsonl test/fuzz/fuzz_*.c test/fuzz/server/fuzz_*.c)
 	rm -rf $@
 	mkdir -p $(FUZZ_NAMES:%=$@/%)
 	perl test/fuzz/seeds.pl test/vectors $@
+
+STAND_IN = test/fuzz/server/stand_in.c $(addprefix src/pg/,$(addsuffix .c,agg change encoding error exact frame json_text \
+	number_in print tensor_agg tensor_build tensor_collect tensor_convert tensor_elementwise tensor_math tensor_npy tensor_read \
+	tensor_safetensors tensor_shape tensor_stack toast toast_cache))
+STAND_IN_CFLAGS = -w -ffp-contract=off -fno-pie -Isrc/pg -Itest/fuzz/server -isystem $(includedir_server)
+# The server's library brings its own palloc() and may; what else the server has, no target reaches.
+STAND_IN_LIBS = -no-pie -Wl,-z,muldefs -Wl,--unresolved-symbols=ignore-all -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport
+STAND_IN_OBJECTS = $(notdir $(STAND_IN:.c=.o))
+vpath %.c src/pg test/fuzz/server
+
+build/fuzz/server/%.o: %.c $(HEADER_FILES) $(wildcard test/fuzz/server/*.h)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link $(STAND_IN_CFLAGS) -c -o $@ $<
+
+$(SERVER_FUZZ:%=build/fuzz/%): build/fuzz/%: build/fuzz/server/%.o $(STAND_IN_OBJECTS:%=build/fuzz/server/%) $(CODEC_SOURCES)
+	$(FUZZ_CC) $(FUZZ_CFLAGS) -ffp-contract=off -fno-pie -o $@ $(filter %.o,$^) $(CODEC_SOURCES) $(STAND_IN_LIBS) $(TEST_LIBS)
+
+$(BUILD)/server/%.o: %.c $(HEADER_FILES) $(wildcard test/fuzz/server/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) $(STAND_IN_CFLAGS) -c -o $@ $<
+
+$(SERVER_FUZZ:%=$(BUILD)/replay/%): $(BUILD)/replay/%: $(BUILD)/server/%.o test/fuzz/replay.c $(STAND_IN_OBJECTS:%=$(BUILD)/server/%) $(SUPPORT)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -fno-pie -o $@ test/fuzz/replay.c $(filter %.o,$^) $(SUPPORT) $(STAND_IN_LIBS) $(TEST_LIBS)
 
 build/fuzz/%: test/fuzz/%.c $(CODEC_SOURCES) $(HEADER_FILES) $(wildcard test/support/*)
 	@mkdir -p $(@D)

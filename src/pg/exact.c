@@ -43,12 +43,12 @@ widen(KilnExact *exact, int below, int above)
 	data = MemoryContextAllocHuge(exact->context, Max(exact->n, 1) * words * sizeof(uint64));
 	for (uint64 i = 0; i < exact->n; i++)
 	{
-		const uint64 *from = exact->data + i * exact->words;
+		const uint64 *from = exact->words > 0 ? exact->data + i * exact->words : NULL;
 		uint64	   *to = data + i * words;
-		bool		negative = exact->words > 0 && (from[exact->words - 1] >> 63) != 0;
+		bool		negative = from != NULL && (from[exact->words - 1] >> 63) != 0;
 
 		memset(to, 0, below * sizeof(uint64));
-		if (exact->words > 0)
+		if (from != NULL)
 			memcpy(to + below, from, exact->words * sizeof(uint64));
 		memset(to + below + exact->words, negative ? 0xff : 0, above * sizeof(uint64));
 	}

@@ -34,6 +34,7 @@ typedef struct ElementState
 
 #define STATE_VERSION		1
 #define SERIAL_HEAD			(4 + 8 + 8 * KILN_MAX_RANK)
+#define MOST_ROWS			((UINT64CONST(1) << 62) - 1)	/* a mean divides by them, which takes less than 63 bits */
 
 static bool
 dtype_is_integer(uint8_t dtype)
@@ -526,6 +527,7 @@ kiln_element_deserialize(PG_FUNCTION_ARGS)
 	kiln_tensor row = {0};
 	ElementState *state;
 	uint64_t	elements;
+	uint64		rows;
 	Size		used = 0;
 
 	(void) kiln_state_context(fcinfo);
@@ -538,10 +540,11 @@ kiln_element_deserialize(PG_FUNCTION_ARGS)
 	if (!kiln_tensor_size(row.dtype, row.rank, row.shape, &row.length, &elements) || row.length > KILN_MAX_DIRECTORY)
 		kiln_report_bad_state();
 	n -= SERIAL_HEAD;
-	if (p[1] != KIND_SUM && n != row.length)
+	rows = kiln_load_u64(p + 4);
+	if (rows == 0 || rows > MOST_ROWS || (p[1] != KIND_SUM && n != row.length))
 		kiln_report_bad_state();
 	state = state_create(CurrentMemoryContext, (Kind) p[1], &row);
-	state->rows = kiln_load_u64(p + 4);
+	state->rows = rows;
 	if (p[1] != KIND_SUM)
 		memcpy(state->data, p + SERIAL_HEAD, n);
 	else

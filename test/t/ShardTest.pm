@@ -19,7 +19,7 @@ our $SHARD_EVENT = 'reading(device i64, id i64, at timestamptz, kind string, val
 # Values are multiples of 1/8, so that sums are the same in every order.
 our $SHARD_ROWS = <<'SQL';
 SELECT kiln_encode('reading', jsonb_strip_nulls(jsonb_build_object(
-	'device', i * 7919 % 97, 'id', i, 'at', timestamptz '2026-01-01 00:00Z' + i * interval '1 minute',
+	'device', i::int8 * 7919 % 97, 'id', i, 'at', timestamptz '2026-01-01 00:00Z' + i * interval '1 minute',
 	'kind', (ARRAY['alarm', 'start', 'stop', 'état', 'zone'])[i % 5 + 1], 'value', (i::int8 * 2654435761 % 1000003) / 8.0::float8,
 	'ok', i % 3 = 0, 'key', CASE WHEN i % 7 = 0 THEN md5(i::text)::uuid END, 'note', CASE WHEN i % 11 = 0 THEN 'note ' || i END,
 	'place', CASE WHEN i % 4 = 0 THEN jsonb_build_object('city', chr(192 + i % 26), 'zip', i % 1000) END,

@@ -146,6 +146,19 @@ place_detail(const kiln_error *error, KilnErrorPlace place)
 }
 
 /*
+ * A codec error in one line, for lists of what did not go: palloc'd, server encoding.
+ */
+char *
+kiln_error_line(const kiln_error *error)
+{
+	char	   *primary = primary_message(error, KILN_IN_PATH);	/* which adds no subject */
+
+	if (error->path[0] == '\0')
+		return primary;
+	return psprintf("%s, at path %s", primary, kiln_utf8_for_message(error->path, strlen(error->path)));
+}
+
+/*
  * Raise, or save in escontext, the PostgreSQL error for a codec error. Returns only if it was saved.
  */
 void

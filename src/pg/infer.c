@@ -15,6 +15,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 
+#include "kiln_infer.h"
 #include "kiln_text.h"
 
 typedef enum ShapeKind
@@ -268,9 +269,8 @@ significant_digits(const char *text)
 	return digits;
 }
 
-/* Does f64 give the same number back? */
-static bool
-fits_f64(Numeric number, const char *text)
+bool
+kiln_infer_fits_f64(Numeric number, const char *text)
 {
 	char		digits[33];
 	double		value;
@@ -299,7 +299,7 @@ add_number(Shape *shape, Numeric number)
 	if (shape->u64 && !(i64 && value.i64 >= 0))
 		shape->u64 = !i64 && kiln_integer_in(KILN_U64, text, length, &value, &error);
 	if (shape->f64 && !(i64 && value.i64 >= -exact && value.i64 <= exact))
-		shape->f64 = fits_f64(number, text);
+		shape->f64 = kiln_infer_fits_f64(number, text);
 	pfree(text);
 }
 
@@ -481,9 +481,8 @@ print_shape(const Shape *shape, bool optional, StringInfo buf)
 		appendStringInfoChar(buf, '?');
 }
 
-/* The definition in canonical form, its limits checked. */
-static Datum
-canonical(const char *text, size_t length)
+Datum
+kiln_infer_canonical(const char *text, size_t length)
 {
 	kiln_allocator allocator = kiln_palloc_allocator(NULL);
 	kiln_parse_options options = {.allocator = &allocator};
@@ -519,5 +518,5 @@ kiln_infer(PG_FUNCTION_ARGS)
 				 errmsg("can't infer a kiln definition from null alone")));
 	initStringInfo(&buf);
 	print_shape(shape, false, &buf);
-	PG_RETURN_DATUM(canonical(buf.data, buf.len));
+	PG_RETURN_DATUM(kiln_infer_canonical(buf.data, buf.len));
 }

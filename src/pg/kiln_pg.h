@@ -222,6 +222,9 @@ typedef enum KilnErrorPlace
 /* Raise, or save in escontext, the PostgreSQL error for a codec error. */
 extern void kiln_report(const kiln_error *error, KilnErrorPlace place, Node *escontext);
 
+/* A codec error in one line, its path at the end; palloc'd, server encoding. */
+extern char *kiln_error_line(const kiln_error *error);
+
 /* For sources: set KILN_E_SOURCE with a SQLSTATE and a formatted primary message; returns false. */
 extern bool kiln_source_fail(kiln_error *error, int sqlstate, const char *format, ...) pg_attribute_printf(3, 4);
 

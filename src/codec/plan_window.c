@@ -25,10 +25,42 @@
 
 /* ------------------------------------------------------------------ walks */
 
+/*
+ * Pass one struct that is made of fixed-width fields and spans and lies at hand; false, with the cursor where it was, if it is not, or its
+ * lengths lead out of the payload: the walk by fields then asks for bytes, or stays inside.
+ */
+static inline bool
+skip_struct_at_hand(plan_cursor *cursor, const kiln_type *type)
+{
+	size_t		pos = cursor->pos - cursor->start;	/* in the window; beyond it if the cursor is before it */
+	size_t		length;
+
+	for (const kiln_step *step = type->steps, *stop = step + type->step_count; step < stop; step++)
+	{
+		if (step->op == KILN_STEP_RUN)
+			pos += step->width;
+		else
+		{
+			if (step->op != KILN_STEP_SPAN || pos > cursor->have || cursor->have - pos < 4)
+				return false;
+			length = kiln_load_u32(cursor->data + pos);
+			pos += 4;
+			if (length > cursor->have - pos)
+				return false;
+			pos += length;
+		}
+		if (pos > cursor->have)
+			return false;
+	}
+	cursor->pos = cursor->start + pos;
+	return true;
+}
+
 static bool
 skip_elements(plan_cursor *cursor, const kiln_type *type, bool keys)
 {
 	const kiln_type *element = type->element;
+	bool		structs = element->kind == KILN_STRUCT && element->width == 0;
 	uint32_t	count;
 	uint32_t	i;
 
@@ -49,7 +81,7 @@ skip_elements(plan_cursor *cursor, const kiln_type *type, bool keys)
 				return false;
 			cursor->pos += length;
 		}
-		if (!plan_skip(PLAN_WINDOW, cursor, element))
+		if (!(structs && skip_struct_at_hand(cursor, element)) && !plan_skip(PLAN_WINDOW, cursor, element))
 			return false;
 		plan_poll(PLAN_WINDOW, cursor, i);
 	}

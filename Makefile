@@ -7,7 +7,9 @@
 #   make unit, differential [SANITIZE=1]      the codec's tests, also under ASan and UBSan
 #   make fuzz [FUZZ_SECONDS=30], fuzz-replay  fuzz targets, and their corpora without a fuzzer
 #   make prove_installcheck                   TAP tests against the installed extension (not as root)
-#   make format, dist, clean
+#   make format, clean
+#   make dist                                 kiln-VERSION.zip of what is committed, as PGXN takes it
+#   make deb                                  Debian packages, in build/deb, for each server version that has its headers here
 #
 # "make WERROR=-Werror" fails on warnings, as the tests do; what a later compiler finds stops nobody else.
 
@@ -21,9 +23,9 @@ HEADER_FILES := $(wildcard src/codec/*.h src/pg/*.h)
 
 # ---- the extension
 
-EXTENSION = kiln
+EXTENSION = kiln kiln_pgvector
 MODULE_big = kiln
-DATA = kiln--1.0.sql kiln--1.0--1.1.sql
+DATA = $(sort $(wildcard kiln--*.sql kiln_pgvector--*.sql))
 PGFILEDESC = "kiln - typed binary records and tensors"
 OBJS = $(CODEC_SOURCES:.c=.o) $(SERVER_SOURCES:.c=.o)
 
@@ -216,7 +218,10 @@ format:
 dist:
 	git archive --format=zip --prefix=kiln-$(KILN_VERSION)/ -o kiln-$(KILN_VERSION).zip HEAD
 
+deb:
+	scripts/build-deb
+
 FORCE:
 
-.PHONY: FORCE all install installcheck prove_installcheck clean libkiln unit differential fuzz fuzz-replay format dist
+.PHONY: FORCE all install installcheck prove_installcheck clean libkiln unit differential fuzz fuzz-replay format dist deb
 .SECONDARY:

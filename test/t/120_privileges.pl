@@ -242,6 +242,31 @@ for my $plant (@plants)
 }
 is("@taken", '', 'each stops the script, with an error that says so');
 
+# An update script makes names, too: those that the older version has not.
+my @scripts = glob($node->config_data('--sharedir') . '/extension/kiln--*.sql');
+my ($newest) = slurp_file($node->config_data('--sharedir') . '/extension/kiln.control') =~ /^default_version = '([^']+)'/m;
+my $updates = 0;
+@taken = ();
+for my $version (grep { $_ ne $newest } map { m{/kiln--([0-9.]+)\.sql$} ? $1 : () } @scripts)
+{
+	for my $plant (@plants)
+	{
+		my $install = "CREATE EXTENSION kiln SCHEMA trap VERSION '$version'";
+
+		$node->safe_psql('trapped', $install);
+		if (error_of('trapped', 'evil', $plant) eq '')
+		{
+			my $error = error_of('trapped', 'postgres', 'ALTER EXTENSION kiln UPDATE');
+
+			$updates++;
+			push @taken, $plant if $error !~ /42723|42710|42P07|42P13|42P17|42883/;
+			push @taken, "updated: $plant" if $node->safe_psql('trapped', q{SELECT extversion FROM pg_extension WHERE extname = 'kiln'}) ne $version;
+		}
+		$node->safe_psql('trapped', 'DROP EXTENSION kiln CASCADE; DROP OWNED BY evil; GRANT ALL ON SCHEMA trap TO evil; GRANT INSERT ON sprung TO PUBLIC');
+	}
+}
+is("@taken", '', "so it is with update scripts: $updates names");
+
 # Better matches for what the script and its functions call: operators and functions over the types at hand, which tell when they are run.
 my @types = qw(oid int2 int4 int8 text name bool regtype regproc char jsonb anyelement);
 my $traps = join '', map {
@@ -295,12 +320,15 @@ is($node->safe_psql('trapped', q{
 			AND p.prosqlbody IS NULL}),
 	'', 'functions in SQL are parsed when they are made, not when they are run');
 
-# The script itself: no DO block, no CREATE OR REPLACE, no IF NOT EXISTS, no schema name put into a string, no operator in an expression that is
+# The scripts themselves: no DO block, no CREATE OR REPLACE, no IF NOT EXISTS, no schema name put into a string, no operator in an expression that is
 # looked up by the search path.
-my ($script) = glob($node->config_data('--sharedir') . '/extension/kiln--1.0.sql');
-my $text = slurp_file($script);
-$text =~ s/--[^\n]*//g;
-unlike($text, qr/\b(OR\s+REPLACE|IF\s+NOT\s+EXISTS|EXECUTE\s+format|DO\s+\$|\@extschema|SECURITY\s+DEFINER|LEAKPROOF)/i, 'the script takes nothing over and runs nothing');
+cmp_ok(scalar @scripts, '>', 1, 'scripts: ' . join(' ', map { s{.*/}{}r } @scripts));
+for my $script (@scripts)
+{
+	my $text = slurp_file($script) =~ s/--[^\n]*//gr;
+
+	unlike($text, qr/\b(OR\s+REPLACE|IF\s+NOT\s+EXISTS|EXECUTE\s+format|DO\s+\$|\@extschema|SECURITY\s+DEFINER|LEAKPROOF)/i, $script =~ s{.*/}{}r . ' takes nothing over and runs nothing');
+}
 
 # ---------------------------------------------------------------- odd schemas, no search path
 

@@ -103,6 +103,6 @@ main(int argc, char **argv)
 		LLVMFuzzerInitialize(&argc, &argv);
 	for (int i = 1; i < argc; i++)
 		good = replay(argv[i]) && good;
-	printf("%s: %lu inputs\n", argv[0], inputs);
+	printf("%s: %lu inputs\n# kiln-count replayed %lu\n", argv[0], inputs, inputs);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,4 +1,4 @@
-# Many sessions registering the same definitions at the same time all succeed, and each definition is there once.
+# Many sessions registering the same definitions at the same time all succeed, and each definition is there once (case 36).
 
 use strict;
 use warnings;

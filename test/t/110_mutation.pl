@@ -348,6 +348,8 @@ is($node->safe_psql('postgres', q{SELECT door, state, message, encode(bytes, 'he
 # ---- the server is as it was
 
 cmp_ok($total, '>=', $tries, "mutations tried: $total");
+note "kiln-count mutations $total";
+note "kiln-count reads $read";
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|was terminated by signal|server process .* exited with exit code [2-9]/, 'no crash in the log');
 is($node->safe_psql('postgres', q{SELECT '1'::kiln}), $node->safe_psql('ascii', q{SELECT '1'::kiln}), 'and both databases answer');
 

@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
+use DocTest;
 use KilnTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -13,58 +14,21 @@ use Test::More;
 my $root = "$FindBin::RealBin/../..";
 my $node = start_node('main');
 
-# The blocks of a document: [line, statements, expected output or undef].
-sub blocks
-{
-	my ($file) = @_;
-	my (@found, $kind, @lines, $start);
-
-	open my $in, '<:encoding(UTF-8)', $file or die "$file: $!";
-	while (my $line = <$in>)
-	{
-		if (!defined $kind && $line =~ /^```(\w*)\s*$/)
-		{
-			($kind, $start, @lines) = ($1, $.);
-		}
-		elsif (defined $kind && $line =~ /^```\s*$/)
-		{
-			my $text = join '', @lines;
-			push @found, [ $start, $text, undef ] if $kind eq 'sql';
-			if ($kind eq 'text' && @found && !defined $found[-1][2])
-			{
-				$found[-1][2] = $text;
-			}
-			undef $kind;
-		}
-		elsif (defined $kind)
-		{
-			push @lines, $line;
-		}
-	}
-	return @found;
-}
-
-# psql's output without the blanks that it leaves at line ends, and without empty lines at the end.
-sub tidy
-{
-	my ($text) = @_;
-
-	$text =~ s/[ \t]+$//mg;
-	$text =~ s/\n+\z//;
-	return $text;
-}
+# Documents of several servers, or with blocks for the shell or Python: test/t/016_guide.pl runs them.
+my %elsewhere = map { $_ => 1 } qw(GUIDE SCALING);
 
 my $tried = 0;
 for my $file ("$root/README.md", sort glob("$root/docs/*.md"))
 {
 	my ($name) = $file =~ m{([^/]+)\.md$};
-	my @blocks = blocks($file) or next;
+	next if $elsewhere{$name};
+	my @blocks = document_blocks($file, 'sql') or next;
 	my $database = "docs_\L$name";
 	my $script = '';
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$script .= "SET client_min_messages = warning;\n";
-	$script .= "\\echo \@\@block $_\n$blocks[$_][1]\n" for 0 .. $#blocks;
+	$script .= "\\echo \@\@block $_\n$blocks[$_]{text}\n" for 0 .. $#blocks;
 	my ($out, $err) = ('', '');
 	IPC::Run::run(
 		[ 'psql', '-X', '-q', '--no-psqlrc', '-v', 'VERBOSITY=default', '-d', $node->connstr($database), '-f', '-' ],
@@ -78,10 +42,9 @@ for my $file ("$root/README.md", sort glob("$root/docs/*.md"))
 	}
 	for my $i (0 .. $#blocks)
 	{
-		my ($line, undef, $expected) = @{ $blocks[$i] };
+		my ($line, $expected) = @{ $blocks[$i] }{qw(line expected)};
 		my $got = tidy($said{$i} // '(nothing)');
 
-		$got =~ s/^psql:<stdin>:\d+: //mg;
 		$tried++;
 		if (defined $expected)
 		{

@@ -162,6 +162,15 @@ for my $stacked ('kiln_tensor_agg(t ORDER BY name COLLATE "C")', 'kiln_directory
 }
 like(one('EXPLAIN (VERBOSE, COSTS off) SELECT name FROM series WHERE kiln_at(t, 3) > 0.5'),
 	qr/Remote SQL: SELECT name FROM public\.series WHERE \(\(public\.kiln_at\(t, 3::bigint\) > 0\.5::double precision\)\)/, 'elements are filters, too');
+for my $condition (q{kiln_norm(t) > 5}, q{kiln_mean(t, '') > 0}, q{kiln_at(t, '', 3) < 0}, q{kiln_dot(t, kiln_tensor(array_fill(1::float8, ARRAY[200]))) > 0},
+	q{kiln_l2_distance(t, (SELECT t FROM single_series WHERE name = 'series 7')) < 20}, q{kiln_shape(t) = '{200}'})
+{
+	my ($remote, $plan) = remote_sql($coordinator, "SELECT name FROM series WHERE $condition");
+
+	is(scalar(() = $remote =~ /SELECT name FROM public\.series WHERE \(\(public\.kiln_/g), 3, "$condition: sent");
+	is(one("SELECT count(*), md5(string_agg(name, ' ' ORDER BY name COLLATE \"C\")) FROM series WHERE $condition"),
+		one("SELECT count(*), md5(string_agg(name, ' ' ORDER BY name COLLATE \"C\")) FROM single_series WHERE $condition"), 'the same rows');
+}
 my $near = q{SELECT name FROM %s ORDER BY kiln_cosine_distance(t, (SELECT t FROM single_series WHERE name = 'series 7')), name LIMIT 5};
 is(one(sprintf $near, 'series'), one(sprintf $near, 'single_series'), 'nearest neighbours');
 

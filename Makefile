@@ -4,6 +4,7 @@
 #   make CHECKED=1                            every access plan runs with full checks; a disagreement is a PANIC
 #   make UBSAN=1                              with UndefinedBehaviorSanitizer; what it reports ends the backend
 #   make libkiln                              the codec alone, libkiln.a; needs no PostgreSQL
+#   make clients                              the C client of clients/c, its example and benchmark; needs libpq
 #   make unit, differential [SANITIZE=1]      the codec's tests, also under ASan and UBSan
 #   make fuzz [FUZZ_SECONDS=30], fuzz-replay  fuzz targets, and their corpora without a fuzzer
 #   make prove_installcheck                   TAP tests against the installed extension (not as root)
@@ -114,6 +115,9 @@ libkiln.a: $(CODEC_OBJECTS)
 	rm -f $@
 	$(AR) rcs $@ $^
 
+clients:
+	$(MAKE) -C clients/c CC='$(CC)' WERROR='$(WERROR)' SANITIZE='$(SANITIZE)'
+
 # What every test program links: the codec, and what tests share.
 $(SUPPORT): $(SUPPORT_OBJECTS) $(CODEC_OBJECTS)
 	rm -f $@
@@ -213,7 +217,7 @@ fuzz-replay: $(REPLAYS) build/fuzz/seeds
 # ---- the house
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] test/*/*.[ch] bench/*/*.[ch])
+	clang-format -i $(wildcard src/*/*.[ch] test/*/*.[ch] bench/*/*.[ch] clients/c/*.[ch])
 
 dist:
 	git archive --format=zip --prefix=kiln-$(KILN_VERSION)/ -o kiln-$(KILN_VERSION).zip HEAD
@@ -223,5 +227,5 @@ deb:
 
 FORCE:
 
-.PHONY: FORCE all install installcheck prove_installcheck clean libkiln unit differential fuzz fuzz-replay format dist deb
+.PHONY: FORCE all install installcheck prove_installcheck clean libkiln clients unit differential fuzz fuzz-replay format dist deb
 .SECONDARY:

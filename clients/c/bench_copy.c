@@ -1,12 +1,14 @@
 /*
- * What it takes to sum one field over many rows, in a client: kiln values by COPY in binary against plain columns in text.
+ * What it takes to sum one field over many rows, in a client: kiln values by COPY in binary against plain columns in
+ * text.
  *
  *   bench_copy [rows [rounds]]        1,000,000 rows and 7 rounds, unless said otherwise; PGHOST etc. say where
  *
- * The data are the eight-field messages of the README, once as kiln values and once as plain columns: in a table of the same eight columns, and in a
- * narrow one of just the two that are summed, which is the least that a server can read. Legs take turns, round by round; each is timed
- * from the query to the last row, and beside it the time that this program itself computed. Every leg's sum must equal the server's own and the others' before a time counts. Medians are printed. All is made in a
- * schema of its own, which goes at the end.
+ * The data are the eight-field messages of the README, once as kiln values and once as plain columns: in a table of
+ * the same eight columns, and in a narrow one of just the two that are summed, which is the least that a server can
+ * read. Legs take turns, round by round; each is timed from the query to the last row, and beside it the time that
+ * this program itself computed. Every leg's sum must equal the server's own and the others' before a time counts.
+ * Medians are printed. All is made in a schema of its own, which goes at the end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -274,7 +276,8 @@ make_tables(int64_t rows)
 	command("SELECT kiln_register('" DEFINITION "')");
 	command("CREATE SCHEMA kiln_bench_copy");
 	snprintf(query, sizeof query,
-			 "CREATE UNLOGGED TABLE kiln_bench_copy.wide AS SELECT g %% 2 = 0 AS a, g %% 3 = 0 AS b, g::int AS x, -g::int AS y, "
+			 "CREATE UNLOGGED TABLE kiln_bench_copy.wide AS SELECT g %% 2 = 0 AS a, g %% 3 = 0 AS b, g::int AS x, "
+			 "-g::int AS y, "
 			 "g * 1000003 AS id, sqrt(g)::float8 AS score, 'hello'::text AS s, 'world'::text AS t "
 			 "FROM generate_series(1, %" PRId64 "::bigint) AS g", rows);
 	command(query);
@@ -291,7 +294,10 @@ drop_tables(void)
 	command("SELECT kiln_forget('kiln_bench_copy')");
 }
 
-/* Every leg's sum, once, against the server's: a warm-up, too. The server adds doubles in another way, so it answers for the integers alone. */
+/*
+ * Every leg's sum, once, against the server's: a warm-up, too. The server adds doubles in another way, so it answers
+ * for the integers alone.
+ */
 static void
 check_sums(int64_t rows, kiln_pq_path *const *paths)
 {
@@ -337,11 +343,11 @@ report(int rounds)
 		if (legs[i].how == KILN_COPY)
 		{
 			kiln = seconds[rounds / 2];
-			printf("\n%-42s %10s %8s %8s %8s %8s\n", legs[i].is_double ? "sum of score (float8)" : "sum of id (int8)", "median ms", "best",
-				   "worst", "to kiln", "client");
+			printf("\n%-42s %10s %8s %8s %8s %8s\n", legs[i].is_double ? "sum of score (float8)" : "sum of id (int8)",
+				   "median ms", "best", "worst", "to kiln", "client");
 		}
-		printf("%-42s %10.1f %8.1f %8.1f %8.2f %8.1f\n", legs[i].what, seconds[rounds / 2] * 1e3, seconds[0] * 1e3, seconds[rounds - 1] * 1e3,
-			   seconds[rounds / 2] / kiln, legs[i].cpu[rounds / 2] * 1e3);
+		printf("%-42s %10.1f %8.1f %8.1f %8.2f %8.1f\n", legs[i].what, seconds[rounds / 2] * 1e3, seconds[0] * 1e3,
+			   seconds[rounds - 1] * 1e3, seconds[rounds / 2] / kiln, legs[i].cpu[rounds / 2] * 1e3);
 	}
 }
 

@@ -117,7 +117,8 @@ show_reading(kiln_pq *client, PGconn *conn)
 		kiln_pq_get_span(&value, unit, &text, &error) != KILN_PQ_FOUND ||
 		kiln_pq_get_int64(&value, sensor, &number, &error) != KILN_PQ_FOUND)
 		die(error.message);
-	printf("row 500: sensor %" PRId64 ", unit %.*s, schema %s\n", number, (int) text.length, (const char *) text.data, value.schema->text);
+	printf("row 500: sensor %" PRId64 ", unit %.*s, schema %s\n", number, (int) text.length, (const char *) text.data,
+		value.schema->text);
 	PQclear(result);
 	kiln_pq_path_close(unit);
 	kiln_pq_path_close(sensor);
@@ -138,7 +139,8 @@ show_tensor(kiln_pq *client, PGconn *conn)
 		die(error.message);
 	for (uint64_t i = 0; i < tensor.length; i += sizeof(double))
 		sum += kiln_load_f64(tensor.data + i);
-	printf("a tensor of %s, %" PRIu64 " by %" PRIu64 ", sum %g\n", kiln_dtype_name(tensor.dtype), tensor.shape[0], tensor.shape[1], sum);
+	printf("a tensor of %s, %" PRIu64 " by %" PRIu64 ", sum %g\n", kiln_dtype_name(tensor.dtype), tensor.shape[0],
+		tensor.shape[1], sum);
 	PQclear(result);
 }
 

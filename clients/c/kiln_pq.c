@@ -1,9 +1,9 @@
 /*
  * A database's definitions.
  *
- * All that were met stay until the client is closed, in one array and two open hash tables over it, so that a schema's address is its identity:
- * paths keep their plans by it. Inline definitions come from the values themselves; so that a stream of strangers' values can't fill the
- * memory, there is a limit to their number.
+ * All that were met stay until the client is closed, in one array and an open hash table over it, so that a schema's
+ * address is its identity: paths keep their plans by it. Inline definitions come from the values themselves; so that
+ * a stream of strangers' values can't fill the memory, there is a limit to their number.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -134,7 +134,8 @@ remember(kiln_pq *client, kiln_schema *schema, bool registered, int64_t version,
 	entry->schema = entry->owned = schema;
 	entry->version = version;
 	entry->registered = registered;
-	client->table[slot_of(client, schema->hash, registered ? NULL : schema->text, schema->text_length)] = ++client->count;
+	client->table[slot_of(client, schema->hash, registered ? NULL : schema->text, schema->text_length)] =
+		++client->count;
 	client->inlines += !registered;
 	return schema;
 }
@@ -234,7 +235,8 @@ take_registered(kiln_pq *client, uint64_t hash, int64_t version, const char *tex
 	if (schema->hash != hash || schema->root->kind != KILN_STRUCT || schema->root->name == NULL)
 	{
 		kiln_schema_free(schema);
-		return kiln_pq_fail(error, KILN_PQ_E_DEFINITION, NULL, "the definition under hash %016" PRIx64 " is not what it says", hash);
+		return kiln_pq_fail(error, KILN_PQ_E_DEFINITION, NULL,
+							"the definition under hash %016" PRIx64 " is not what it says", hash);
 	}
 	return remember(client, schema, true, version, error) != NULL;
 }
@@ -271,8 +273,8 @@ kiln_pq_define(kiln_pq *client, const char *text, size_t length, kiln_pq_error *
 }
 
 /*
- * Is a text in canonical form down to the normal form of its names, too? Names that this build's Unicode does not know are taken as they stand: a
- * later one's server has checked them.
+ * Is a text in canonical form down to the normal form of its names, too? Names that this build's Unicode does not
+ * know are taken as they stand: a later one's server has checked them.
  */
 static bool
 is_canonical(const char *text, size_t length)
@@ -307,7 +309,8 @@ take_inline(kiln_pq *client, const char *text, size_t length, bool stored, kiln_
 		kiln_pq_fail(error, KILN_PQ_E_DEFINITION, NULL, "definition is not in canonical form");
 		return NULL;
 	}
-	position = client->table_size != 0 ? client->table[slot_of(client, schema->hash, schema->text, schema->text_length)] : 0;
+	position = client->table_size != 0
+		? client->table[slot_of(client, schema->hash, schema->text, schema->text_length)] : 0;
 	if (position != 0)
 	{
 		kiln_schema_free(schema);
@@ -387,7 +390,8 @@ kiln_pq_refresh(kiln_pq *client, kiln_pq_error *error)
 	status = PQtransactionStatus(client->conn);
 	if (status != PQTRANS_IDLE && status != PQTRANS_INTRANS)
 		return kiln_pq_fail(error, KILN_PQ_E_UNKNOWN, NULL,
-							"definitions can't be asked for while the connection is busy, closed or in a failed transaction");
+							"definitions can't be asked for while the connection is busy, closed or in a failed "
+							"transaction");
 	if (client->query == NULL && !find_type(client, error))
 		return false;
 	result = PQexecParams(client->conn, client->query, 0, NULL, NULL, NULL, NULL, 1);
@@ -398,7 +402,8 @@ kiln_pq_refresh(kiln_pq *client, kiln_pq_error *error)
 		int64_t		version = (int64_t) kiln_pq_big64((const uint8_t *) PQgetvalue(result, i, 0));
 		uint64_t	hash = strtoull(PQgetvalue(result, i, 1), NULL, 16);
 
-		good = take_registered(client, hash, version, PQgetvalue(result, i, 2), (size_t) PQgetlength(result, i, 2), error);
+		good = take_registered(client, hash, version, PQgetvalue(result, i, 2), (size_t) PQgetlength(result, i, 2),
+							   error);
 	}
 	PQclear(result);
 	return good;

@@ -1,8 +1,9 @@
 /*
  * kiln_pq.h: Kiln values over libpq, read in place.
  *
- * A program that asks a server for binary results, or for COPY … (FORMAT binary), gets kiln values as frames (docs/FORMAT.md, section 3). This
- * library turns a frame into views over the row's own bytes: nothing is copied, and the server is asked only for definitions, once.
+ * A program that asks a server for binary results, or for COPY … (FORMAT binary), gets kiln values as frames
+ * (docs/FORMAT.md, section 3). This library turns a frame into views over the row's own bytes: nothing is copied, and
+ * the server is asked only for definitions, once.
  *
  *   kiln_pq        what a program knows of a database: the type's oid, definitions by hash and by name
  *   kiln_pq_value  a frame, opened: its definition and its payload, or its tensors
@@ -13,8 +14,9 @@
  * Rules that hold everywhere:
  *
  * - Pointers lead into the PGresult or, for a COPY, into the row: they last until PQclear() or the next row.
- * - Every read stays inside the value, whatever it holds: bytes that broke on the way give an error or a wrong number, never a read beyond the
- *   end. kiln_pq_check() tests a value whole. Values that the server itself does not vouch for (0x14) and tensors are tested when opened.
+ * - Every read stays inside the value, whatever it holds: bytes that broke on the way give an error or a wrong
+ *   number, never a read beyond the end. kiln_pq_check() tests a value whole. Values that the server itself does not
+ *   vouch for (0x14) and tensors are tested when opened.
  * - What can fail returns false, NULL or KILN_PQ_FAILED, and has filled the kiln_pq_error, which may be NULL.
  * - Nothing is locked: a kiln_pq and what was made with it are for one thread at a time.
  */
@@ -65,9 +67,10 @@ typedef enum kiln_pq_found
 typedef struct kiln_pq kiln_pq;
 
 /*
- * Ask the server for the type's oid and for all definitions. conn stays the caller's; unknown hashes are asked for on it as they are met, as long as it
- * is at rest (no query or COPY under way, no failed transaction). NULL: a client without a server, which knows what kiln_pq_define() tells it.
- * kiln_pq_close() after all paths and COPYs made with it.
+ * Ask the server for the type's oid and for all definitions. conn stays the caller's; unknown hashes are asked for on
+ * it as they are met, as long as it is at rest (no query or COPY under way, no failed transaction). NULL: a client
+ * without a server, which knows what kiln_pq_define() tells it. kiln_pq_close() after all paths and COPYs made with
+ * it.
  */
 kiln_pq    *kiln_pq_open(PGconn *conn, kiln_pq_error *error);
 void		kiln_pq_close(kiln_pq *client);
@@ -79,9 +82,9 @@ bool		kiln_pq_refresh(kiln_pq *client, kiln_pq_error *error);
 Oid			kiln_pq_oid(const kiln_pq *client);
 
 /*
- * Definitions live as long as the client. kiln_pq_define() makes one known as the latest version of its name, as if it were registered;
- * kiln_pq_inline() takes one that travels along in its values. text: length bytes of UTF-8, not necessarily canonical,
- * but defaults that have no literal of their own are spelled x'…'.
+ * Definitions live as long as the client. kiln_pq_define() makes one known as the latest version of its name, as if
+ * it were registered; kiln_pq_inline() takes one that travels along in its values. text: length bytes of UTF-8, not
+ * necessarily canonical, but defaults that have no literal of their own are spelled x'…'.
  */
 const kiln_schema *kiln_pq_define(kiln_pq *client, const char *text, size_t length, kiln_pq_error *error);
 const kiln_schema *kiln_pq_inline(kiln_pq *client, const char *text, size_t length, kiln_pq_error *error);
@@ -104,7 +107,8 @@ typedef struct kiln_pq_value
 } kiln_pq_value;
 
 /* Open n bytes of a frame. */
-bool		kiln_pq_value_open(kiln_pq *client, const void *frame, size_t n, kiln_pq_value *value, kiln_pq_error *error);
+bool		kiln_pq_value_open(kiln_pq *client, const void *frame, size_t n, kiln_pq_value *value,
+							   kiln_pq_error *error);
 
 /* The same of a field of a result, which must be of type kiln and in binary. KILN_PQ_ABSENT: it is NULL. */
 kiln_pq_found kiln_pq_result_value(kiln_pq *client, const PGresult *result, int row, int column, kiln_pq_value *value,
@@ -130,15 +134,17 @@ typedef struct kiln_pq_view
 } kiln_pq_view;
 
 /*
- * Find what the path leads to. Absent: an optional on the way is, a key is missing, a position is out of range, or only another version of the
- * definition has the field. A field that none has, or a step that can't apply, is KILN_PQ_E_PATH.
+ * Find what the path leads to. Absent: an optional on the way is, a key is missing, a position is out of range, or
+ * only another version of the definition has the field. A field that none has, or a step that can't apply, is
+ * KILN_PQ_E_PATH.
  */
 kiln_pq_found kiln_pq_find(const kiln_pq_value *value, kiln_pq_path *path, kiln_pq_view *view, kiln_pq_error *error);
 
 /*
- * What a view holds. int64: integers, date, timestamp, timestamptz (PostgreSQL's own numbers: days and microseconds since 2000-01-01); a u64 beyond
- * INT64_MAX is KILN_PQ_E_TYPE. double: floats, and integers rounded. span: the content of string, bytes, numeric and json, 16 bytes of a
- * uuid, the label of an enum. numbers: the elements of a list of numbers, little-endian, packed and unaligned; type->element says which.
+ * What a view holds. int64: integers, date, timestamp, timestamptz (PostgreSQL's own numbers: days and microseconds
+ * since 2000-01-01); a u64 beyond INT64_MAX is KILN_PQ_E_TYPE. double: floats, and integers rounded. span: the
+ * content of string, bytes, numeric and json, 16 bytes of a uuid, the label of an enum. numbers: the elements of a
+ * list of numbers, little-endian, packed and unaligned; type->element says which.
  */
 bool		kiln_pq_view_bool(const kiln_pq_view *view, bool *out, kiln_pq_error *error);
 bool		kiln_pq_view_int64(const kiln_pq_view *view, int64_t *out, kiln_pq_error *error);
@@ -170,14 +176,16 @@ typedef struct kiln_pq_members
 bool		kiln_pq_members_open(const kiln_pq_view *view, kiln_pq_members *members, kiln_pq_error *error);
 
 /*
- * The next member. KILN_PQ_ABSENT: there is none. An absent optional is a member whose view->at is NULL. name (may be NULL) gets a field's name or a
- * dict's key.
+ * The next member. KILN_PQ_ABSENT: there is none. An absent optional is a member whose view->at is NULL. name (may be
+ * NULL) gets a field's name or a dict's key.
  */
-kiln_pq_found kiln_pq_members_next(kiln_pq_members *members, kiln_slice *name, kiln_pq_view *view, kiln_pq_error *error);
+kiln_pq_found kiln_pq_members_next(kiln_pq_members *members, kiln_slice *name, kiln_pq_view *view,
+								   kiln_pq_error *error);
 
 /*
- * A tensor by name, '' for the unnamed one: type, shape and payload in place. The payload is little-endian and as aligned as the bytes that arrived: go
- * through memcpy() or kiln_load_…() where alignment counts. KILN_PQ_ABSENT: no tensor of that name.
+ * A tensor by name, '' for the unnamed one: type, shape and payload in place. The payload is little-endian and as
+ * aligned as the bytes that arrived: go through memcpy() or kiln_load_…() where alignment counts. KILN_PQ_ABSENT: no
+ * tensor of that name.
  */
 kiln_pq_found kiln_pq_tensor(const kiln_pq_value *value, const char *name, kiln_tensor *tensor, kiln_pq_error *error);
 
@@ -213,7 +221,8 @@ void		kiln_pq_copy_close(kiln_pq_copy *copy);
 kiln_pq_found kiln_pq_copy_row(kiln_pq_copy *copy, kiln_pq_error *error);
 
 /* A column of the row as a kiln value; the stream does not say of which type a column is, the caller knows. */
-kiln_pq_found kiln_pq_copy_value(const kiln_pq_copy *copy, kiln_pq *client, int column, kiln_pq_value *value, kiln_pq_error *error);
+kiln_pq_found kiln_pq_copy_value(const kiln_pq_copy *copy, kiln_pq *client, int column, kiln_pq_value *value,
+								 kiln_pq_error *error);
 
 /* Columns of other types, as the server sends them in binary: big-endian. field->length must be that width. */
 static inline int32_t kiln_pq_int4(const kiln_pq_field *field);
@@ -223,8 +232,9 @@ static inline double kiln_pq_float8(const kiln_pq_field *field);
 /* ------------------------------------------------------------------ frames, and COPY … FROM STDIN (FORMAT binary) */
 
 /*
- * Write what stands before a payload of that schema: its hash if it is registered, else the definition. The caller appends the payload, by
- * kiln_binding_encode(), kiln_encode() or by hand, and has a frame that PQexecParams() takes in binary.
+ * Write what stands before a payload of that schema: its hash if it is registered, else the definition. The caller
+ * appends the payload, by kiln_binding_encode(), kiln_encode() or by hand, and has a frame that PQexecParams() takes
+ * in binary.
  */
 bool		kiln_pq_frame_head(kiln_pq *client, const kiln_schema *schema, kiln_writer *writer, kiln_pq_error *error);
 
@@ -236,21 +246,26 @@ kiln_pq_put *kiln_pq_put_open(kiln_pq *client, PGconn *conn, kiln_pq_error *erro
 /* Begin a row of so many columns; then put exactly those. After a failure only kiln_pq_put_close() makes sense. */
 bool		kiln_pq_put_row(kiln_pq_put *put, int columns, kiln_pq_error *error);
 bool		kiln_pq_put_null(kiln_pq_put *put, kiln_pq_error *error);
-bool		kiln_pq_put_bytes(kiln_pq_put *put, const void *data, size_t n, kiln_pq_error *error);	/* text, bytea, a frame as it is */
+/* text, bytea, a frame as it is */
+bool		kiln_pq_put_bytes(kiln_pq_put *put, const void *data, size_t n, kiln_pq_error *error);
 bool		kiln_pq_put_bool(kiln_pq_put *put, bool v, kiln_pq_error *error);
 bool		kiln_pq_put_int4(kiln_pq_put *put, int32_t v, kiln_pq_error *error);
 bool		kiln_pq_put_int8(kiln_pq_put *put, int64_t v, kiln_pq_error *error);
 bool		kiln_pq_put_float8(kiln_pq_put *put, double v, kiln_pq_error *error);
 
-/* A record: a C struct by its binding (check as in kiln_binding_encode), or anything by a source. tensors: as for kiln_directory_layout(). */
-bool		kiln_pq_put_object(kiln_pq_put *put, const kiln_schema *schema, const kiln_binding *binding, const void *object, bool check,
+/*
+ * A record: a C struct by its binding (check as in kiln_binding_encode), or anything by a source. tensors: as for
+ * kiln_directory_layout().
+ */
+bool		kiln_pq_put_object(kiln_pq_put *put, const kiln_schema *schema, const kiln_binding *binding,
+							   const void *object, bool check, kiln_pq_error *error);
+bool		kiln_pq_put_source(kiln_pq_put *put, const kiln_schema *schema, const kiln_source *source, kiln_node node,
 							   kiln_pq_error *error);
-bool		kiln_pq_put_source(kiln_pq_put *put, const kiln_schema *schema, const kiln_source *source, kiln_node node, kiln_pq_error *error);
 bool		kiln_pq_put_tensors(kiln_pq_put *put, kiln_tensor *tensors, uint32_t count, kiln_pq_error *error);
 
 /*
- * End the COPY and free put. abandon: NULL, or why the server is to throw all of it away (then false with KILN_PQ_E_SERVER is what is expected). rows, if not
- * NULL, gets the number that the server took.
+ * End the COPY and free put. abandon: NULL, or why the server is to throw all of it away (then false with
+ * KILN_PQ_E_SERVER is what is expected). rows, if not NULL, gets the number that the server took.
  */
 bool		kiln_pq_put_close(kiln_pq_put *put, const char *abandon, int64_t *rows, kiln_pq_error *error);
 

@@ -1,9 +1,9 @@
 /*
  * COPY in binary, both ways.
  *
- * The stream is a signature, flags, rows of counted columns, and a trailer (PostgreSQL's documentation of COPY). Reading, a row is used where libpq
- * put it as long as one message holds it whole, which is how servers send; else it is put together in a buffer of our own. Writing, rows
- * are collected and sent in portions.
+ * The stream is a signature, flags, rows of counted columns, and a trailer (PostgreSQL's documentation of COPY).
+ * Reading, a row is used where libpq put it as long as one message holds it whole, which is how servers send; else it
+ * is put together in a buffer of our own. Writing, rows are collected and sent in portions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,7 +174,8 @@ read_header(kiln_pq_copy *copy, kiln_pq_error *error)
 	if (memcmp(copy->pos, signature, sizeof signature) != 0)
 		return broken("the COPY stream is not in binary", error);
 	if (kiln_pq_big32(copy->pos + 11) & 0xffff0000)
-		return broken(kiln_pq_big32(copy->pos + 11) & OIDS ? "the COPY stream has oids" : "the COPY stream has unknown flags", error);
+		return broken(kiln_pq_big32(copy->pos + 11) & OIDS ? "the COPY stream has oids"
+					  : "the COPY stream has unknown flags", error);
 	extension = kiln_pq_big32(copy->pos + 15);
 	if (extension > MAX_ROW || !have(copy, HEADER + (size_t) extension, error))
 		return broken("the COPY stream's header is damaged", error);
@@ -196,7 +197,8 @@ room_for(kiln_pq_copy *copy, int columns, kiln_pq_error *error)
 }
 
 /*
- * The columns, from pos on, as far as the bytes at hand go. KILN_PQ_ABSENT: *need bytes from pos are wanted. Nothing is taken in; *used is the row's size.
+ * The columns, from pos on, as far as the bytes at hand go. KILN_PQ_ABSENT: *need bytes from pos are wanted. Nothing
+ * is taken in; *used is the row's size.
  */
 static inline kiln_pq_found
 scan_row(kiln_pq_copy *copy, size_t *used, size_t *need, kiln_pq_error *error)
@@ -484,8 +486,8 @@ kiln_pq_put_float8(kiln_pq_put *put, double v, kiln_pq_error *error)
 }
 
 bool
-kiln_pq_put_object(kiln_pq_put *put, const kiln_schema *schema, const kiln_binding *binding, const void *object, bool check,
-				   kiln_pq_error *error)
+kiln_pq_put_object(kiln_pq_put *put, const kiln_schema *schema, const kiln_binding *binding, const void *object,
+				   bool check, kiln_pq_error *error)
 {
 	size_t		mark = begin_column(put, error);
 	kiln_error	codec;
@@ -500,7 +502,8 @@ kiln_pq_put_object(kiln_pq_put *put, const kiln_schema *schema, const kiln_bindi
 }
 
 bool
-kiln_pq_put_source(kiln_pq_put *put, const kiln_schema *schema, const kiln_source *source, kiln_node node, kiln_pq_error *error)
+kiln_pq_put_source(kiln_pq_put *put, const kiln_schema *schema, const kiln_source *source, kiln_node node,
+				   kiln_pq_error *error)
 {
 	size_t		mark = begin_column(put, error);
 	kiln_error	codec;

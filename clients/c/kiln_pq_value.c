@@ -1,9 +1,9 @@
 /*
  * Values, and what paths find in them.
  *
- * A path is compiled for each definition that it meets and keeps the plans; rows of one definition, the common case, find theirs
- * by one comparison. Reads are held (see kiln.h): the server validated the value, so they check no more than that they stay inside
- * it. Values too short for that take the checked reader.
+ * A path is compiled for each definition that it meets and keeps the plans; rows of one definition, the common case,
+ * find theirs by one comparison. Reads are held (see kiln.h): the server validated the value, so they check no more
+ * than that they stay inside it. Values too short for that take the checked reader.
  */
 #include <stdlib.h>
 
@@ -49,7 +49,8 @@ kiln_pq_value_open(kiln_pq *client, const void *frame, size_t n, kiln_pq_value *
 }
 
 kiln_pq_found
-kiln_pq_result_value(kiln_pq *client, const PGresult *result, int row, int column, kiln_pq_value *value, kiln_pq_error *error)
+kiln_pq_result_value(kiln_pq *client, const PGresult *result, int row, int column, kiln_pq_value *value,
+					 kiln_pq_error *error)
 {
 	if (PQftype(result, column) != kiln_pq_oid(client) || PQfformat(result, column) != 1)
 	{
@@ -58,7 +59,8 @@ kiln_pq_result_value(kiln_pq *client, const PGresult *result, int row, int colum
 	}
 	if (PQgetisnull(result, row, column))
 		return KILN_PQ_ABSENT;
-	return kiln_pq_value_open(client, PQgetvalue(result, row, column), (size_t) PQgetlength(result, row, column), value, error)
+	return kiln_pq_value_open(client, PQgetvalue(result, row, column), (size_t) PQgetlength(result, row, column),
+							  value, error)
 		? KILN_PQ_FOUND : KILN_PQ_FAILED;
 }
 
@@ -243,8 +245,8 @@ kiln_pq_find(const kiln_pq_value *value, kiln_pq_path *path, kiln_pq_view *view,
 static bool
 wrong_type(const kiln_pq_view *view, const char *wanted, kiln_pq_error *error)
 {
-	return kiln_pq_fail(error, KILN_PQ_E_TYPE, NULL, "%.*s is not %s", view->type->text_length < 80 ? (int) view->type->text_length : 80,
-						view->type->text, wanted);
+	return kiln_pq_fail(error, KILN_PQ_E_TYPE, NULL, "%.*s is not %s",
+						view->type->text_length < 80 ? (int) view->type->text_length : 80, view->type->text, wanted);
 }
 
 static bool

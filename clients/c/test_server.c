@@ -1,7 +1,9 @@
 /*
- * kiln_pq against a live server: results and COPY in binary, both ways. PGHOST etc. say where; the database must have the extension.
+ * kiln_pq against a live server: results and COPY in binary, both ways. PGHOST etc. say where; the database must have
+ * the extension.
  *
- * What the library reads is compared with what the server's own accessors say of the same rows, and what it writes with what the server then prints.
+ * What the library reads is compared with what the server's own accessors say of the same rows, and what it writes
+ * with what the server then prints.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -15,8 +17,8 @@
 
 #include "kiln_pq.h"
 
-#define MESSAGE	"kiln_c(a bool,x i32,id i64,big u64,score f64,half f32?,s string,raw bytes,u uuid,d date,t timestamptz,n numeric,j json," \
-				"e enum('one','two'),l f64[],k dict<i32>,q (z u16)[])"
+#define MESSAGE	"kiln_c(a bool,x i32,id i64,big u64,score f64,half f32?,s string,raw bytes,u uuid,d date," \
+				"t timestamptz,n numeric,j json,e enum('one','two'),l f64[],k dict<i32>,q (z u16)[])"
 
 static PGconn *conn;
 
@@ -86,10 +88,13 @@ set_up(void **state)
 	command("SET search_path = kiln_c_tests, public");
 	command("SELECT kiln_register($$" MESSAGE "$$)");
 	command("CREATE TABLE m (n int, v kiln(kiln_c))");
-	command("INSERT INTO m SELECT g, kiln_encode('kiln_c', jsonb_build_object('a', g % 2 = 0, 'x', -g, 'id', g * 1000003::bigint, "
-			"'big', 18446744073709551615::numeric - g, 'score', sqrt(g)::float8, 'half', CASE WHEN g % 3 > 0 THEN g / 4.0 END, "
+	command("INSERT INTO m SELECT g, kiln_encode('kiln_c', jsonb_build_object('a', g % 2 = 0, 'x', -g, "
+			"'id', g * 1000003::bigint, "
+			"'big', 18446744073709551615::numeric - g, 'score', sqrt(g)::float8, 'half', "
+			"CASE WHEN g % 3 > 0 THEN g / 4.0 END, "
 			"'s', repeat('é', g % 40), 'raw', '\\x00ff', 'u', md5(g::text)::uuid, 'd', '2024-02-29'::date + g, "
-			"'t', '2024-02-29T12:34:56Z'::timestamptz + g * interval '1 hour', 'n', g / 1000.0, 'j', jsonb_build_object('g', g), "
+			"'t', '2024-02-29T12:34:56Z'::timestamptz + g * interval '1 hour', 'n', g / 1000.0, 'j', "
+			"jsonb_build_object('g', g), "
 			"'e', CASE WHEN g % 2 = 0 THEN 'one' ELSE 'two' END, 'l', jsonb_build_array(g, g / 2.0), "
 			"'k', jsonb_build_object('a', g, 'b', -g), 'q', jsonb_build_array(jsonb_build_object('z', g % 65536)))) "
 			"FROM generate_series(1, 20000) AS g");
@@ -170,13 +175,17 @@ static void
 test_result(void **state)
 {
 	static const char *const paths[] = {
-		"a", "x", "id", "big", "score", "half", "s", "raw", "u", "d", "t", "n", "j", "e", "l[1]", "k.b", "k.none", "q[0].z", "q[-1].z", "q[7].z"
+		"a", "x", "id", "big", "score", "half", "s", "raw", "u", "d", "t", "n", "j", "e", "l[1]", "k.b", "k.none",
+		"q[0].z", "q[-1].z", "q[7].z"
 	};
 	/* the server's own word on each of these; numbers by way of the same format as above */
 	static const char query[] =
-		"SELECT v, v->>'a', v->>'x', v->>'id', v->>'big', v->>'score', v->>'half', v->>'s', substr(v->>'raw', 3), replace(v->>'u', '-', ''), "
-		"(v->>'d')::date - '2000-01-01'::date, (extract(epoch FROM (v->>'t')::timestamptz - '2000-01-01Z'::timestamptz) * 1000000)::bigint, "
-		"v->>'n', v->>'j', v->>'e', kiln_get(v, 'l[1]'), kiln_get(v, 'k.b'), kiln_get(v, 'k.none'), kiln_get(v, 'q[0].z'), "
+		"SELECT v, v->>'a', v->>'x', v->>'id', v->>'big', v->>'score', v->>'half', v->>'s', substr(v->>'raw', 3), "
+		"replace(v->>'u', '-', ''), "
+		"(v->>'d')::date - '2000-01-01'::date, (extract(epoch FROM (v->>'t')::timestamptz - "
+		"'2000-01-01Z'::timestamptz) * 1000000)::bigint, "
+		"v->>'n', v->>'j', v->>'e', kiln_get(v, 'l[1]'), kiln_get(v, 'k.b'), kiln_get(v, 'k.none'), "
+		"kiln_get(v, 'q[0].z'), "
 		"kiln_get(v, 'q[-1].z'), kiln_get(v, 'q[7].z') FROM m ORDER BY n";
 	kiln_pq    *client = open_client();
 	PGresult   *values = run("SELECT v FROM m ORDER BY n", 1);
@@ -200,7 +209,8 @@ test_result(void **state)
 			/* nothing was copied: the payload lies in the result */
 			assert_ptr_equal(value.payload, PQgetvalue(values, row, 0) + KILN_HASH_HEAD);
 			spell(&value, path, got, sizeof got);
-			if ((strcmp(paths[p], "score") == 0 || strcmp(paths[p], "half") == 0 || strcmp(paths[p], "l[1]") == 0) && text[0] != 0)
+			if ((strcmp(paths[p], "score") == 0 || strcmp(paths[p], "half") == 0 || strcmp(paths[p], "l[1]") == 0) &&
+				text[0] != 0)
 			{
 				double		d = strcmp(paths[p], "half") == 0 ? strtof(text, NULL) : strtod(text, NULL);
 
@@ -401,7 +411,9 @@ typedef struct point
 	kiln_slice	name;
 } point;
 
-static const kiln_member point_members[] = {{"id", offsetof(point, id)}, {"x", offsetof(point, x)}, {"name", offsetof(point, name)}};
+static const kiln_member point_members[] = {
+	{"id", offsetof(point, id)}, {"x", offsetof(point, x)}, {"name", offsetof(point, name)}
+};
 
 static void
 test_copy_in(void **state)
@@ -438,7 +450,8 @@ test_copy_in(void **state)
 		point		o = {i, i / 8.0, {name, (uint32_t) snprintf(name, sizeof name, "p%d", i)}};
 		kiln_tensor tensors[2] = {
 			{.name = "", .dtype = KILN_DTYPE_F64, .rank = 2, .shape = {2, 3}, .length = sizeof packed, .data = packed},
-			{.name = "w", .name_length = 1, .dtype = KILN_DTYPE_F64, .rank = 1, .shape = {1}, .length = 8, .data = packed},
+			{.name = "w", .name_length = 1, .dtype = KILN_DTYPE_F64, .rank = 1, .shape = {1}, .length = 8,
+			 .data = packed},
 		};
 
 		assert_true(kiln_pq_put_row(put, 8, &error));
@@ -536,7 +549,8 @@ static void
 test_tensor(void **state)
 {
 	kiln_pq    *client = open_client();
-	PGresult   *result = run("SELECT kiln_tensor_agg(sqrt(g)::float8 ORDER BY g), array_agg(sqrt(g)::float8 ORDER BY g) "
+	PGresult   *result =
+		run("SELECT kiln_tensor_agg(sqrt(g)::float8 ORDER BY g), array_agg(sqrt(g)::float8 ORDER BY g) "
 							 "FROM generate_series(1, 100000) AS g", 1);
 	const uint8_t *array = (const uint8_t *) PQgetvalue(result, 0, 1);
 	kiln_pq_error error;
@@ -580,7 +594,8 @@ test_parameter(void **state)
 	assert_true(kiln_binding_compile(schema->root, point_members, 3, NULL, &binding, NULL));
 	kiln_writer_init(&writer, NULL, 0);
 	writer.grow = kiln_writer_grow_malloc;
-	assert_true(kiln_pq_frame_head(client, schema, &writer, &error) && kiln_binding_encode(binding, &o, true, &writer, NULL));
+	assert_true(kiln_pq_frame_head(client, schema, &writer, &error));
+	assert_true(kiln_binding_encode(binding, &o, true, &writer, NULL));
 	values[0] = (const char *) writer.start;
 	lengths[0] = (int) kiln_writer_length(&writer);
 	result = PQexecParams(conn, "SELECT $1::json", 1, types, values, lengths, formats, 0);

@@ -1,6 +1,6 @@
 /*
- * COPY streams as no server sends them: cut anywhere, cut short, damaged. No server; libpq's functions for reading a COPY are the ones below, which
- * deal out a stream in pieces.
+ * COPY streams as no server sends them: cut anywhere, cut short, damaged. No server; libpq's functions for reading a
+ * COPY are the ones below, which deal out a stream in pieces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +130,10 @@ test_cut_short(void **state)
 	}
 }
 
-/* Every byte damaged in every way that matters: an answer or an error, no read beyond the stream (a sanitizer would see it). */
+/*
+ * Every byte damaged in every way that matters: an answer or an error, no read beyond the stream (a sanitizer would
+ * see it).
+ */
 static void
 test_damaged(void **state)
 {

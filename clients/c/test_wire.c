@@ -1,8 +1,10 @@
 /*
- * The wire vectors, clients/wire.jsonl, through the codec and through kiln_pq; no server. KILN_WIRE names the file's folder.
+ * The wire vectors, clients/wire.jsonl, through the codec and through kiln_pq; no server. KILN_WIRE names the file's
+ * folder.
  *
- * Reads are held against the vectors twice: by paths, and by the getters that suit the type, whose answers are worked out from the
- * vector's bytes here by hand. Values are encoded again from their own parts and must give the same frame.
+ * Reads are held against the vectors twice: by paths, and by the getters that suit the type, whose answers are worked
+ * out from the vector's bytes here by hand. Values are encoded again from their own parts and must give the same
+ * frame.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +19,8 @@
 #include "jsonl.h"
 #include "kiln_pq.h"
 #include "payload_source.h"
+
+#define MOST_READS	48			/* of a row, as make_wire.pl has it */
 
 static void
 open_vectors(jsonl *in)
@@ -170,7 +174,8 @@ check_getter(int row, const kiln_pq_view *view, const uint8_t *wanted, size_t n)
 		case KILN_BYTES:
 		case KILN_NUMERIC:
 		case KILN_JSON:
-			good = kiln_pq_view_span(view, &span, &error) && span.length == n - 4 && memcmp(span.data, wanted + 4, n - 4) == 0 &&
+			good = kiln_pq_view_span(view, &span, &error) && span.length == n - 4 &&
+				memcmp(span.data, wanted + 4, n - 4) == 0 &&
 				(const uint8_t *) span.data == view->at + 4;
 			break;
 		case KILN_UUID:
@@ -332,8 +337,8 @@ test_frames(void **state)
 				fail_msg("row %d: %s", id(&in), error.message);
 			check_reads(&in, &value);
 			whole = (kiln_pq_view) {value.schema->root, value.payload, value.length};
-			if (strstr(jsonl_raw(&in, "reads", &n), "error") == NULL && count_reads(&in) < 48 && jsonl_string(&in, "text") != NULL &&
-				jsonl_bool(&in, "text_reads_back") != -1)
+			/* where the reads are all the leaves there are, the members are as many */
+			if (jsonl_bool(&in, "text_reads_back") != -1 && count_reads(&in) < MOST_READS)
 				assert_int_equal(count_members(&whole), count_reads(&in));
 			else
 				count_members(&whole);

@@ -59,7 +59,7 @@ commit()
 {
 	local changed=
 
-	git -c safe.directory='*' -C "$root" diff --quiet HEAD -- src bench 2>/dev/null ||
+	git -c safe.directory='*' -C "$root" diff --quiet HEAD -- src bench ':!bench/results' ':!bench/text' 2>/dev/null ||
 		changed=", with changes"
 	echo "$(git -c safe.directory='*' -C "$root" rev-parse --short=12 HEAD 2>/dev/null || echo unknown)$changed"
 }

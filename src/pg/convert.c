@@ -79,7 +79,8 @@ make_queries(const Job *job, Part *part)
 	part->update = psprintf("UPDATE ONLY %s AS t SET %s WHERE %s AND %s%s%s", part->name, job->set, range, job->todo,
 							job->fitting ? " AND " : "", job->fitting ? job->fitting : "");
 	part->pending = psprintf("SELECT t.ctid FROM ONLY %s AS t WHERE %s AND %s", part->name, range, job->todo);
-	part->reasons = psprintf("SELECT t.ctid, %s FROM ONLY %s AS t WHERE %s AND %s", job->reason, part->name, range, job->todo);
+	part->reasons = psprintf("SELECT t.ctid, %s FROM ONLY %s AS t WHERE %s AND %s", job->reason, part->name, range,
+							 job->todo);
 }
 
 /* Run one of them between two TIDs; the number of rows. */
@@ -250,7 +251,8 @@ tell_progress(Job *job, const Part *part, BlockNumber page)
 		return;
 	job->told = now;
 	ereport(NOTICE,
-			(errmsg("%s: rows done: " UINT64_FORMAT " (%.0f a second), left as they were: " UINT64_FORMAT "; page %u of %u of %s, about %.0f s to go",
+			(errmsg("%s: rows done: " UINT64_FORMAT " (%.0f a second), left as they were: " UINT64_FORMAT "; "
+					"page %u of %u of %s, about %.0f s to go",
 					job->function, job->done, seconds > 0 ? job->done / seconds : 0, job->left, page, part->goal, part->name,
 					here / page * (part->goal - page))));
 }
@@ -422,10 +424,12 @@ settled_schema(text *argument, const KilnColumn *to, const char *column)
 	const kiln_type *root = schema->root;
 
 	if (to->typmod >= 0 &&
-		(root->kind != KILN_STRUCT || root->name_length == 0 || kiln_name_typmod(root->name, root->name_length) != to->typmod))
+		(root->kind != KILN_STRUCT || root->name_length == 0 ||
+		 kiln_name_typmod(root->name, root->name_length) != to->typmod))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" is of type kiln(%s), not of the schema that was given", column, kiln_typmod_name(to->typmod))));
+				 errmsg("column \"%s\" is of type kiln(%s), not of the schema that was given", column,
+						kiln_typmod_name(to->typmod))));
 	if (schema->registered)
 		return cstring_to_text(psprintf("#%016llx", (unsigned long long) schema->hash));
 	return DatumGetTextP(kiln_utf8_to_text_datum((const uint8_t *) schema->codec->text, schema->codec->text_length));

@@ -131,8 +131,8 @@ kiln_infer_report_of(PG_FUNCTION_ARGS)
 	bool		isnull;
 	Datum		report;
 
-	sql = psprintf("SELECT %s.kiln_infer_report_agg(t.%s::pg_catalog.jsonb) FROM %s AS t", kiln_own_schema(fcinfo), column.quoted,
-				   kiln_relation_name(relation));
+	sql = psprintf("SELECT %s.kiln_infer_report_agg(t.%s::pg_catalog.jsonb) FROM %s AS t", kiln_own_schema(fcinfo),
+				   column.quoted, kiln_relation_name(relation));
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT || SPI_processed != 1)

@@ -201,7 +201,8 @@ same_value(const JsonbValue *source, const JsonbValue *back, kiln_error *error)
 		return JsonContainerIsObject(source->val.binary.data) ?
 			same_object(source->val.binary.data, back->val.binary.data, error) :
 			same_list(source->val.binary.data, back->val.binary.data, error);
-	if (source->type == back->type && source->type != jbvBinary && same_document(JsonbValueToJsonb(&one), JsonbValueToJsonb(&other)))
+	if (source->type == back->type && source->type != jbvBinary &&
+		same_document(JsonbValueToJsonb(&one), JsonbValueToJsonb(&other)))
 		return true;
 	return differs(source, back, error);
 }
@@ -245,6 +246,7 @@ fits(const KilnSchema *schema, Jsonb *document, KilnVerify verify, kiln_error *e
 	kiln_writer writer;
 	kiln_frame	frame;
 	StringInfoData json;
+	Jsonb	   *back;
 
 	kiln_jsonb_source_init(&source);
 	kiln_builder_init(&writer, VARSIZE(document));
@@ -256,7 +258,8 @@ fits(const KilnSchema *schema, Jsonb *document, KilnVerify verify, kiln_error *e
 	kiln_frame_parts(kiln_builder_finish(&writer), &frame);
 	initStringInfo(&json);
 	kiln_print_json(&json, schema->root, frame.payload, frame.payload_length, KILN_JSON_LIMIT);
-	return verify_document(document, DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data))), verify, error);
+	back = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data)));
+	return verify_document(document, back, verify, error);
 }
 
 /* JSON text as jsonb; NULL with *error filled for what jsonb does not take. */

@@ -165,7 +165,10 @@ kiln_place_kinds(const KilnPlace *place)
 
 /* ------------------------------------------------------------------ dicts */
 
-/* Of two keys that can't be names the one that sorts first is told, so that it does not depend on the order of documents. */
+/*
+ * Of two keys that can't be names the one that sorts first is told, so that it depends less on the order of
+ * documents. What is told of a key that was cut ends with a whole character.
+ */
 static void
 keep_odd(KilnInferState *state, KilnPlace *place, const char *odd, size_t length)
 {
@@ -173,7 +176,7 @@ keep_odd(KilnInferState *state, KilnPlace *place, const char *odd, size_t length
 
 	if (odd == NULL)
 		return;
-	length = kiln_utf8_prefix((const uint8_t *) odd, length, &nul);	/* it may have been cut within a character */
+	length = kiln_utf8_prefix((const uint8_t *) odd, length, &nul);
 	if (place->odd)
 	{
 		size_t		old = strlen(place->odd);

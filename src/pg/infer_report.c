@@ -62,7 +62,8 @@ put_extent(StringInfo json, const KilnExtent *extent)
 {
 	if (extent->least > extent->most)
 		return;
-	appendStringInfo(json, ",\"lowest\":\"" UINT64_FORMAT "\",\"highest\":\"" UINT64_FORMAT "\"", extent->least, extent->most);
+	appendStringInfo(json, ",\"lowest\":\"" UINT64_FORMAT "\",\"highest\":\"" UINT64_FORMAT "\"", extent->least,
+					 extent->most);
 }
 
 static void
@@ -122,8 +123,12 @@ note_number(Report *report, const KilnPlace *place)
 	if (kind == KILN_NUMERIC)
 		note(report, "f64 would not give all of them back");
 	else if (kind != KILN_F64)
-		note(report, "whole numbers only: a later one may have a fraction%s%s", kind == KILN_I64 || kind == KILN_U64 ? "" : " or pass ",
-			 kind == KILN_I64 || kind == KILN_U64 ? "" : kiln_kind_word(kind));
+	{
+		bool		widest = kind == KILN_I64 || kind == KILN_U64;
+
+		note(report, "whole numbers only: a later one may have a fraction%s%s", widest ? "" : " or pass ",
+			 widest ? "" : kiln_kind_word(kind));
+	}
 	if (place->scaled > 0 && kind != KILN_NUMERIC)
 		note(report, UINT64_FORMAT " written with zeros at the end (1.50), which ->> shows without", place->scaled);
 }
@@ -204,7 +209,8 @@ note_place(Report *report, const KilnPlace *place, const KilnPlace *object, uint
 /* ------------------------------------------------------------------ rows */
 
 static void
-put_row(Report *report, const KilnPlace *place, const KilnPlace *object, uint64 absent, int left, const KilnChoice *choice)
+put_row(Report *report, const KilnPlace *place, const KilnPlace *object, uint64 absent, int left,
+		const KilnChoice *choice)
 {
 	StringInfo	json = &report->json;
 	StringInfoData type;

@@ -37,7 +37,10 @@ short_integer(const char *text, size_t length, int64 *value)
 	return true;
 }
 
-/* The whole number that text is, by value (1.0 is one): *value if it fits i64, else *large for u64; false if it is none of them. */
+/*
+ * The whole number that text is, by value (1.0 is one): *value if it fits i64, else *large for u64; false if it is
+ * none of them.
+ */
 static bool
 whole_number(const char *text, size_t length, int64 *value, uint64 *large)
 {
@@ -153,7 +156,8 @@ take_string(KilnPlace *place, const char *text, size_t length)
 		place->readable &= KILN_WORD_TIMES;
 		return;
 	}
-	if ((place->readable & KILN_WORD_TIMES) && length >= 10 && length < KILN_PRINT_TIME && text[0] >= '0' && text[0] <= '9')
+	if ((place->readable & KILN_WORD_TIMES) && length >= 10 && length < KILN_PRINT_TIME &&
+		text[0] >= '0' && text[0] <= '9')
 	{
 		if (place->readable & KILN_WORD_DATE)
 			try_time(KILN_DATE, KILN_WORD_DATE, text, length, &readable, &exact);

@@ -28,9 +28,10 @@
 #define KILN_INFER_KEYS			KILN_MAX_FIELDS
 
 /*
- * Places of a state, some 200 bytes each and their names. A definition of so many is a third of a megabyte of text, where one is the
- * limit, and wider by far than documents with a definition are. When a document leaves more, the widest objects
- * become dicts until half of them are left. Within one document an object that meets twice as many becomes one.
+ * Places of a state, some 300 bytes each and their names. A definition of so many is a third of a megabyte of text,
+ * where one is the limit, and wider by far than documents with a definition are. When a document leaves more, the
+ * widest objects become dicts until half of them are left. Within one document an object that meets twice as many
+ * becomes one.
  */
 #define KILN_INFER_PLACES		16384
 
@@ -146,10 +147,12 @@ extern KilnPlace *kiln_place_element(KilnInferState *state, KilnPlace *place);
 
 /* Where a name is among the members, or belongs. */
 extern uint32 kiln_place_find(const KilnPlace *place, const char *name, size_t length, bool *found);
-extern KilnMember *kiln_place_insert(KilnInferState *state, KilnPlace *place, uint32 at, const char *name, size_t length);
+extern KilnMember *kiln_place_insert(KilnInferState *state, KilnPlace *place, uint32 at, const char *name,
+									 size_t length);
 
 /* Make a dict of what was a struct until now. odd: the key that is the reason, or NULL. */
-extern void kiln_place_become_dict(KilnInferState *state, KilnPlace *place, KilnDictReason reason, const char *odd, size_t length);
+extern void kiln_place_become_dict(KilnInferState *state, KilnPlace *place, KilnDictReason reason,
+								   const char *odd, size_t length);
 
 /* Take in all that another place has seen, which is left alone. */
 extern void kiln_place_merge(KilnInferState *state, KilnPlace *into, const KilnPlace *from);

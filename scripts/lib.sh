@@ -190,7 +190,7 @@ link_entries()
 	find "$1" -mindepth 1 -maxdepth 1 -exec ln -s -t "$2" {} +
 }
 
-# A private copy of the server's installation in $work/pg: sets $bin, its programs, and $pg_config.
+# A private copy of server $major's installation in $work/pg, beside those of other versions: sets $bin, its programs, and $pg_config.
 private_installation()
 {
 	local system_bin=/usr/lib/postgresql/$major/bin system_config share lib
@@ -211,7 +211,7 @@ private_installation()
 	link_entries "$share/extension" "$work/pg$share/extension"
 	mkdir "$work/pg$lib/bitcode"
 	[ ! -d "$lib/bitcode" ] || link_entries "$lib/bitcode" "$work/pg$lib/bitcode"
-	ln -s /usr/include/postgresql "$work/pg/usr/include/postgresql"
+	ln -sfn /usr/include/postgresql "$work/pg/usr/include/postgresql"
 	# An installed Kiln must not shine through.
 	rm -rf "$work/pg$share/extension"/kiln.control "$work/pg$share/extension"/kiln--*.sql "$work/pg$lib/kiln.so" \
 		"$work/pg$lib/bitcode/kiln" "$work/pg$lib/bitcode/kiln.index.bc"

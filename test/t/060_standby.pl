@@ -53,6 +53,24 @@ close_session($session);
 is($primary->safe_psql('postgres', "BEGIN; SELECT kiln_register('other(a i8)') = '' ; SELECT pg_current_xact_id_if_assigned() IS NULL; COMMIT"),
 	"f\nt", 'kiln_register of a registered definition takes no transaction ID');
 
+# Text and binary output of everything, and a read-only transaction.
+for my $format ('text', 'binary')
+{
+	my @rows = map { scalar $_->safe_psql('postgres', "COPY (SELECT n, m, later FROM aaa.events ORDER BY n) TO STDOUT WITH (FORMAT $format)") } $standby, $primary;
+
+	cmp_ok(length $rows[0], '>', 30000, "the standby's rows in $format");
+	ok($rows[0] eq $rows[1], "are the primary's");
+}
+is($standby->safe_psql('postgres', 'BEGIN READ ONLY; SELECT kiln_verify(t), kiln_at(t, 20000) FROM aaa.everything WHERE n = 3; COMMIT'), 't|20000',
+	'a value out of line');
+
+# Promoted, it registers and writes.
+$standby->promote;
+is($standby->safe_psql('postgres', q{SELECT kiln_register('promoted(a i8)') = kiln_hash(kiln_encode('promoted(a i8)', '{"a": 1}'::text))}), 't', 'once promoted it registers');
+is($standby->safe_psql('postgres', q{INSERT INTO others VALUES ('{"$kiln": "promoted", "a": 6}'), ('{"$kiln": "other", "a": 7}'); SELECT string_agg(kiln_get(v, 'a'), ' ') FROM others}),
+	'5 6 7', 'and writes');
+is(fingerprint($standby, 'postgres') =~ s/^schemas.*\n//mr, fingerprint($primary, 'postgres') =~ s/^schemas.*\n//mr, 'and has everything');
+
 $standby->stop;
 $primary->stop;
 done_testing();

@@ -371,6 +371,22 @@ SELECT frame(true::kiln) = '1204000000' || encode('bool', 'hex') || '01',
 	'hex') || 'ffffffffffffffff';
 SELECT frame('-infinity'::date::kiln), frame('NaN'::numeric::kiln);
 
+-- Rows whose columns come in the order of the fields are read where they lie: what comes out is what the same columns in another order give, and
+-- what jsonb says of them. Strings with short and long headers at every alignment, empty ones, values of every width, optional ones there and not.
+SELECT kiln_register('in_order(a bool, b i16, c string, d i64, e bytes, f i32, g string?, h f64, i date, j string, k timestamptz, l uuid?, m f32, n i64, o timestamp, p string, q i64?)');
+CREATE TYPE in_order AS (a bool, b int2, c text, d int8, e bytea, f int4, g text, h float8, i date, j varchar, k timestamptz, l uuid, m float4, n int4, o timestamp, p text, q int2);
+CREATE TYPE out_of_order AS (q int2, b int2, c text, d int8, e bytea, f int4, g text, h float8, i date, j varchar, k timestamptz, l uuid, m float4, n int4, o timestamp, p text, a bool);
+CREATE TEMP TABLE in_order_rows AS SELECT ROW(n % 2 = 0, n::int2, repeat('c', n % 9), -n::int8 << 40, decode(repeat('e5', n % 7), 'hex'), n * 1000003, repeat('é', n % 5),
+		n / 7.0::float8, '2024-02-28'::date + n, repeat('j', n % 131), '2024-01-01 00:00+00'::timestamptz + n * interval '7 hours', md5(n::text)::uuid,
+		n / 3.0::float4, -n, '1999-12-31'::timestamp + n * interval '1 second', repeat('p', CASE WHEN n % 50 = 0 THEN 5000 ELSE n % 13 END),
+		CASE WHEN n % 3 > 0 THEN n END)::in_order AS r FROM generate_series(1, 300) n;
+SELECT count(*), count(*) FILTER (WHERE v = w) AS either_order, count(*) FILTER (WHERE v::jsonb - '{e,k,o}'::text[] = jsonb_strip_nulls(to_jsonb(r)) - '{e,k,o}'::text[]) AS as_jsonb,
+	count(*) FILTER (WHERE kiln_get(v, 'e', NULL::bytea) = (r).e AND kiln_get(v, 'k', NULL::timestamptz) = (r).k AND kiln_get(v, 'o', NULL::timestamp) = (r).o) AS others
+	FROM in_order_rows,
+	kiln_encode('in_order', r) AS v,
+	kiln_encode('in_order', ROW((r).q, (r).b, (r).c, (r).d, (r).e, (r).f, (r).g, (r).h, (r).i, (r).j, (r).k, (r).l, (r).m, (r).n, (r).o, (r).p, (r).a)::out_of_order) AS w;
+SELECT attempt($$SELECT kiln_encode('in_order', jsonb_populate_record(r, '{"c": null}')) FROM in_order_rows LIMIT 1$$);
+
 SELECT 1 AS still_here;
 RESET search_path;
 DROP SCHEMA encode_test CASCADE;

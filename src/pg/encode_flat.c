@@ -5,6 +5,9 @@
  * columns adds up the sizes, then each value is stored where it belongs. Whatever is not plain sailing (NULL where the field is not
  * optional, a toasted or damaged string, a date out of range, a frame too large) is no error here: the row is left to the general
  * way, which knows what to do or to say. The CHECKED build encodes every flat row in both ways and compares.
+ *
+ * A row whose columns come in the order of the fields, none of them NULL, is not even taken apart: its bytes are read where they lie, as
+ * heap_deform_tuple() would, and go straight to the frame.
  */
 #include "kiln_encode.h"
 
@@ -39,6 +42,7 @@ typedef struct FlatField
 	int			column;
 	uint8		op;				/* FlatOp */
 	uint8		width;			/* of the value, 4 for a span's length */
+	uint8		alignment;		/* of the column in the row, in bytes */
 	bool		optional;
 } FlatField;
 
@@ -46,6 +50,7 @@ struct KilnFlatPlan
 {
 	uint32		count;
 	uint32		fixed;			/* bytes of tags, lengths and values of fixed width, all present */
+	bool		in_order;		/* field i is column i, and there is no other column */
 	FlatField	fields[FLEXIBLE_ARRAY_MEMBER];
 };
 
@@ -119,6 +124,22 @@ flat_op(Oid sql_type, kiln_kind kind, FlatOp *op)
 	}
 }
 
+static uint8
+alignment_bytes(char alignment)
+{
+	switch (alignment)
+	{
+		case TYPALIGN_CHAR:
+			return 1;
+		case TYPALIGN_SHORT:
+			return ALIGNOF_SHORT;
+		case TYPALIGN_INT:
+			return ALIGNOF_INT;
+		default:
+			return ALIGNOF_DOUBLE;
+	}
+}
+
 /* A plan for rows that record is the plan of, in CurrentMemoryContext; NULL if they are not flat. */
 struct KilnFlatPlan *
 kiln_flat_plan(const KilnRecordPlan *record, const kiln_type *type)
@@ -127,6 +148,7 @@ kiln_flat_plan(const KilnRecordPlan *record, const kiln_type *type)
 
 	plan->count = type->count;
 	plan->fixed = 0;
+	plan->in_order = record->columns->natts == (int) type->count;
 	for (uint32_t i = 0; i < type->count; i++)
 	{
 		const RecordSlot *slot = &record->slots[i];
@@ -146,6 +168,8 @@ kiln_flat_plan(const KilnRecordPlan *record, const kiln_type *type)
 		}
 		field->column = slot->column;
 		field->op = (uint8) op;
+		field->alignment = alignment_bytes(TupleDescAttr(record->columns, slot->column)->attalign);
+		plan->in_order = plan->in_order && slot->column == (int) i;
 		field->width = op == FLAT_STRING || op == FLAT_BYTES ? 4 : (uint8) scalar->width;
 		plan->fixed += field->width + (field->optional ? 1 : 0);
 	}
@@ -266,6 +290,129 @@ flat_store(const struct KilnFlatPlan *plan, const Datum *values, const bool *nul
 	return true;
 }
 
+/* Store a value of fixed width as the row has it, at from; false if it is not for the flat way. */
+static inline bool
+copy_fixed(uint8_t *p, FlatOp op, const char *from)
+{
+	int16		two;
+	int32		four;
+	int64		eight;
+
+	switch (op)
+	{
+		case FLAT_BOOL:
+			*p = *from != 0 ? 1 : 0;
+			return true;
+		case FLAT_2:
+		case FLAT_INT2_TO_4:
+		case FLAT_INT2_TO_8:
+			memcpy(&two, from, 2);
+			if (op == FLAT_2)
+				kiln_store_u16(p, (uint16) two);
+			else if (op == FLAT_INT2_TO_4)
+				kiln_store_u32(p, (uint32) (int32) two);
+			else
+				kiln_store_u64(p, (uint64) (int64) two);
+			return true;
+		case FLAT_4:
+		case FLAT_DATE:
+		case FLAT_INT4_TO_8:
+			memcpy(&four, from, 4);
+			if (op == FLAT_INT4_TO_8)
+				kiln_store_u64(p, (uint64) (int64) four);
+			else
+				kiln_store_u32(p, (uint32) four);
+			return op != FLAT_DATE || kiln_date_valid(four);
+		case FLAT_8:
+		case FLAT_TIMESTAMP:
+			memcpy(&eight, from, 8);
+			kiln_store_u64(p, (uint64) eight);
+			return op != FLAT_TIMESTAMP || kiln_timestamp_valid(eight);
+		case FLAT_UUID:
+			memcpy(p, from, UUID_LEN);
+			return true;
+		default:
+			return false;		/* a span */
+	}
+}
+
+/* Bytes of such a value in the row. */
+static inline size_t
+fixed_length(const FlatField *field)
+{
+	switch ((FlatOp) field->op)
+	{
+		case FLAT_INT2_TO_4:
+		case FLAT_INT2_TO_8:
+			return 2;
+		case FLAT_INT4_TO_8:
+			return 4;
+		default:
+			return field->width;
+	}
+}
+
+/*
+ * Store the values of a row without NULLs whose columns are the fields in order, from the row's bytes. Returns the byte after the last, NULL if
+ * one is not for the flat way. The room at p holds plan->fixed bytes and as many as the row has.
+ */
+static uint8_t *
+flat_copy(const struct KilnFlatPlan *plan, const char *row, uint8_t *p)
+{
+	size_t		at = 0;
+
+	for (const FlatField *field = plan->fields, *stop = field + plan->count; field < stop; field++)
+	{
+		if (field->optional)
+			*p++ = 1;
+		if (field->op >= FLAT_STRING)
+		{
+			const struct varlena *value;
+
+			/* a span with a short header is not aligned, and padding is zeros, which no short header is */
+			if (!VARATT_NOT_PAD_BYTE(row + at))
+				at = TYPEALIGN(field->alignment, at);
+			value = (const struct varlena *) (row + at);
+			if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
+				return NULL;
+			p = store_span(p, PointerGetDatum(value), field->op == FLAT_STRING);
+			if (p == NULL)
+				return NULL;
+			at += VARSIZE_ANY(value);
+			continue;
+		}
+		at = TYPEALIGN(field->alignment, at);
+		if (!copy_fixed(p, (FlatOp) field->op, row + at))
+			return NULL;
+		at += fixed_length(field);
+		p += field->width;
+	}
+	return p;
+}
+
+/* kiln_flat_encode() for such rows. */
+static struct varlena *
+flat_encode_in_order(const struct KilnFlatPlan *plan, uint64 hash, HeapTupleHeader header)
+{
+	Size		bytes = HeapTupleHeaderGetDatumLength(header) - header->t_hoff;
+	struct varlena *frame;
+	uint8_t    *end;
+
+	if (bytes > KILN_MAX_FRAME - KILN_HASH_HEAD - plan->fixed)
+		return NULL;
+	frame = palloc(VARHDRSZ + KILN_HASH_HEAD + plan->fixed + bytes);
+	*(uint8_t *) VARDATA(frame) = KILN_FRAME_REGISTERED;
+	kiln_store_u64((uint8_t *) VARDATA(frame) + 1, hash);
+	end = flat_copy(plan, (const char *) header + header->t_hoff, (uint8_t *) VARDATA(frame) + KILN_HASH_HEAD);
+	if (end == NULL)
+	{
+		pfree(frame);
+		return NULL;
+	}
+	SET_VARSIZE(frame, end - (uint8_t *) frame);
+	return frame;
+}
+
 /*
  * A row's frame under a registered definition, in CurrentMemoryContext; NULL: take the general way.
  */
@@ -277,6 +424,8 @@ kiln_flat_encode(const KilnRecordPlan *record, uint64 hash, HeapTupleHeader head
 	struct varlena *frame;
 	Size		size;
 
+	if (plan->in_order && (header->t_infomask & HEAP_HASNULL) == 0 && HeapTupleHeaderGetNatts(header) == plan->count)
+		return flat_encode_in_order(plan, hash, header);
 	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
 	ItemPointerSetInvalid(&tuple.t_self);
 	tuple.t_tableOid = InvalidOid;

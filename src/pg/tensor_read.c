@@ -130,18 +130,24 @@ find_only(KilnTensorReader *reader, uint32 count)
 						 kiln_utf8_for_message(reader->tensor.name, reader->tensor.name_length))));
 }
 
-void
-kiln_tensor_open(KilnTensorReader *reader, Datum datum, const char *name, size_t length)
+/* Find the tensor in the value that reader->toast was opened on. */
+static void
+find_tensor(KilnTensorReader *reader, const char *name, size_t length)
 {
-	uint32		count;
+	uint32		count = read_count(&reader->toast);
 
-	kiln_toast_open(&reader->toast, datum);
 	reader->part = NULL;
-	count = read_count(&reader->toast);
 	if (name == NULL)
 		find_only(reader, count);
 	else if (!find_entry(reader, count, name, length))
 		kiln_report_no_tensor(name, length);
+}
+
+void
+kiln_tensor_open(KilnTensorReader *reader, Datum datum, const char *name, size_t length)
+{
+	kiln_toast_open(&reader->toast, datum);
+	find_tensor(reader, name, length);
 }
 
 /* A copy of a datum as it is read: out of line if it is read by part, else whole. */
@@ -173,15 +179,38 @@ kiln_tensor_open_next(KilnTensorReader *reader, uint32 i)
 	MemoryContextSwitchTo(old);
 }
 
+static const char *
+name_at(FunctionCallInfo fcinfo, int name_argument, size_t *length)
+{
+	*length = 0;
+	return name_argument >= 0 ? kiln_text_datum_to_utf8(PG_GETARG_DATUM(name_argument), length) : NULL;
+}
+
 static void
 open_argument(KilnTensorReader *reader, FunctionCallInfo fcinfo, Datum datum, int name_argument)
 {
-	const char *name = NULL;
-	size_t		length = 0;
+	size_t		length;
+	const char *name = name_at(fcinfo, name_argument, &length);
 
-	if (name_argument >= 0)
-		name = kiln_text_datum_to_utf8(PG_GETARG_DATUM(name_argument), &length);
 	kiln_tensor_open(reader, datum, name, length);
+}
+
+/*
+ * The same for one element: what the query's accessors share of a value stored out of line (toast_cache.c) spares the second look into a row's tensor
+ * the fetch of its directory, and every look the locks.
+ */
+static void
+open_for_element(KilnTensorReader *reader, FunctionCallInfo fcinfo, int name_argument)
+{
+	Datum		datum = PG_GETARG_DATUM(0);
+	KilnToastCache *cache = NULL;
+	size_t		length;
+	const char *name = name_at(fcinfo, name_argument, &length);
+
+	if (VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
+		cache = kiln_toast_cache(fcinfo->flinfo->fn_mcxt);
+	kiln_toast_open_cached(&reader->toast, datum, cache);
+	find_tensor(reader, name, length);
 }
 
 void
@@ -372,7 +401,7 @@ kiln_at_scalar(PG_FUNCTION_ARGS)
 {
 	KilnTensorReader reader;
 
-	kiln_tensor_open_argument(&reader, fcinfo, -1);
+	open_for_element(&reader, fcinfo, -1);
 	return element_at(fcinfo, &reader, NULL, 0);
 }
 
@@ -383,7 +412,7 @@ kiln_at_position(PG_FUNCTION_ARGS)
 	KilnTensorReader reader;
 	int64		position = PG_GETARG_INT64(1);
 
-	kiln_tensor_open_argument(&reader, fcinfo, -1);
+	open_for_element(&reader, fcinfo, -1);
 	return element_at(fcinfo, &reader, &position, 1);
 }
 
@@ -397,7 +426,7 @@ kiln_at_positions(PG_FUNCTION_ARGS)
 
 	if (!positions_argument(fcinfo, 1, &positions, &count))
 		PG_RETURN_NULL();
-	kiln_tensor_open_argument(&reader, fcinfo, -1);
+	open_for_element(&reader, fcinfo, -1);
 	return element_at(fcinfo, &reader, positions, count);
 }
 
@@ -407,7 +436,7 @@ kiln_at_named_scalar(PG_FUNCTION_ARGS)
 {
 	KilnTensorReader reader;
 
-	kiln_tensor_open_argument(&reader, fcinfo, 1);
+	open_for_element(&reader, fcinfo, 1);
 	return element_at(fcinfo, &reader, NULL, 0);
 }
 
@@ -418,7 +447,7 @@ kiln_at_named_position(PG_FUNCTION_ARGS)
 	KilnTensorReader reader;
 	int64		position = PG_GETARG_INT64(2);
 
-	kiln_tensor_open_argument(&reader, fcinfo, 1);
+	open_for_element(&reader, fcinfo, 1);
 	return element_at(fcinfo, &reader, &position, 1);
 }
 
@@ -432,7 +461,7 @@ kiln_at_named_positions(PG_FUNCTION_ARGS)
 
 	if (!positions_argument(fcinfo, 2, &positions, &count))
 		PG_RETURN_NULL();
-	kiln_tensor_open_argument(&reader, fcinfo, 1);
+	open_for_element(&reader, fcinfo, 1);
 	return element_at(fcinfo, &reader, positions, count);
 }
 

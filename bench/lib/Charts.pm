@@ -1,4 +1,4 @@
-# Charts: bars and lines drawn by gnuplot from results, as text/charts.tsv says. Each is to be understood alone: a title that is
+# Charts: bars, lines and points drawn by gnuplot from results, as text/charts.tsv says. Each is to be understood alone: a title that is
 # a sentence, an axis with its unit, the value on each bar.
 
 package Charts;
@@ -8,7 +8,7 @@ use warnings;
 
 use Results;
 
-my @colours = ('#c2410c', '#1d4ed8', '#15803d', '#7e22ce', '#b45309', '#475569', '#0e7490');
+my @colours = ('#c2410c', '#1d4ed8', '#15803d', '#7e22ce', '#db2777', '#475569', '#0e7490');
 
 # The value of a contender in a group: its best build's median, or the bytes.
 sub _value
@@ -32,6 +32,51 @@ sub _label
 	return sprintf '%.3g', $value if $value < 100;
 	return sprintf '%.0f', $value if $value < 10000;
 	return sprintf '%.0fk', $value / 1000;
+}
+
+# A point for each contender: the first place's bytes to the right, the second's time upwards. The axis says both, parted by a bar; a name
+# that ends in < stands left of its point.
+sub _draw_points
+{
+	my ($name, $title, $axis, $results, $part, $places, $series, $file) = @_;
+	my ($right, $up) = split /\|/, $axis;
+	my (@data, @plots, @times);
+
+	for my $i (0 .. $#$series)
+	{
+		my ($contender, $as) = @{ $series->[$i] };
+		my @called = split /&/, $contender;		# as the first place calls it, and the second
+		my ($bytes, $time) = map { _value($results->group($part, @{ $places->[$_] }[1 .. 3]), $called[$_] // $called[0], 'time') } 0, 1;
+
+		my $side = $as =~ s/<$// ? 'right offset -1.4' : 'left offset 1.4';
+
+		next if !defined $bytes || !defined $time;
+		push @times, $time;
+		push @data, sprintf "\$point%d << EOD\n%.6g %.6g \"%s\"\nEOD\n", $i, $bytes, $time, "$as: " . _label($bytes) . ' bytes, ' . _label($time) . ' ns';
+		push @plots, sprintf '$point%d using 1:2 with points pt 7 ps 1.8 lc rgb "%s" notitle', $i, $colours[ $i % @colours ];
+		push @plots, sprintf '$point%d using 1:2:3 with labels %s,0 font ",13" notitle', $i, $side;
+	}
+	return 0 if !@data;
+	my ($least, $most) = (sort { $a <=> $b } @times)[ 0, -1 ];
+	my ($bottom, $top) = ($least / 2, $most * 2);
+	open my $gnuplot, '|-', 'gnuplot' or die "gnuplot: $!\n";
+	print $gnuplot @data, <<"SCRIPT", 'plot ', join(', ', @plots), "\n";
+set terminal svg size 960,420 font "Helvetica,13" background "white"
+set output "$file"
+set title "$title" font ",16"
+set xlabel "$right"
+set ylabel "$up"
+set border 3 lc rgb "#888888"
+set tics nomirror
+set grid lc rgb "#dddddd"
+set logscale y
+set format y "%g"
+set xrange [0:*]
+set yrange [$bottom:$top]
+set offsets 0,graph 0.3,0,0
+SCRIPT
+	close $gnuplot or die "gnuplot could not draw $name\n";
+	return 1;
 }
 
 # Draw one chart; false if no result is there for it.
@@ -60,6 +105,7 @@ sub draw
 		$data .= "EOD\n";
 	}
 	return 0 if !$found;
+	return _draw_points($name, $title, $axis, $results, $part, \@places, \@series, $file) if $kind eq 'points';
 
 	my $n = @series;
 	my $width = 0.8 / $n;

@@ -108,3 +108,5 @@ CREATE INDEX ON big (kiln_get_int8(v, 'total'), kiln_get(v, 'last'));
 SET enable_seqscan = off;
 SELECT k FROM big WHERE kiln_get_int8(v, 'total') = 33000;
 RESET enable_seqscan;
+-- Large values go out of line as they are.
+SELECT typstorage FROM pg_type WHERE oid = 'kiln'::regtype;

@@ -234,12 +234,14 @@ SELECT change_in_a_loop(greatest($rows / 4, 1000));
 SELECT memory(1) - :before < $allowed;
 SQL
 
-# Sorting, hashing and indexing call comparison and hash functions in contexts that live as long as the query.
+# Sorting, hashing and indexing call comparison and hash functions in contexts that live as long as the query. These values differ only
+# at their ends, so that comparing two of them takes the whole of both.
 for my $what ('ORDER BY r', 'ORDER BY r DESC, p')
 {
 	my $grown = $node->safe_psql('postgres', <<"SQL");
 SET work_mem = '8MB';
-CREATE TEMP TABLE toasted AS SELECT r, p FROM base, generate_series(1, 40);
+CREATE TEMP TABLE toasted AS SELECT kiln_set(r, 'big', repeat('t', 20000) || g) AS r, p
+	FROM (SELECT * FROM base WHERE i = 9) b, generate_series(1, 4000) g ORDER BY md5(g::text);
 SELECT count(*) FROM (SELECT r FROM toasted $what OFFSET 0) s;
 SELECT memory(1) AS before \\gset
 SELECT max(m) - :before FROM (SELECT CASE WHEN row_number() OVER () % 4000 = 0 THEN memory(1) END AS m FROM (SELECT r FROM toasted $what OFFSET 0) s) q;

@@ -1,4 +1,4 @@
-# What scripts/try and scripts/test share: packages, a private PostgreSQL installation, a throwaway server.
+# What the scripts here share: packages, a private PostgreSQL installation, a throwaway server.
 #
 # Everything happens in one temporary folder, $work: a copy of the tree is built there, so the clone stays as it is;
 # the extension is installed into a private copy of the installed PostgreSQL (programs copied, the rest linked:
@@ -164,12 +164,11 @@ cleanup()
 	exit $status
 }
 
-# Copy the tree, as it is in the work tree now but without what git ignores, to $work/$1.
-copy_tree()
+# export_tree folder: copy the tree there, as it is in the work tree now but without what git ignores. The folder exists and is empty.
+export_tree()
 {
-	local to=$work/$1 file
+	local to=$1 file
 
-	mkdir "$to"
 	if git -c safe.directory='*' -C "$root" rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 		git -c safe.directory='*' -C "$root" ls-files -coz --exclude-standard |
 			while IFS= read -r -d '' file; do
@@ -180,7 +179,14 @@ copy_tree()
 		tar -C "$root" --exclude=./build --exclude=./.git --exclude='*.o' --exclude='*.bc' --exclude='*.so' -cf - . |
 			tar -C "$to" --no-same-owner -xf -
 	fi
-	[ "$(id -u)" != 0 ] || chown -R postgres: "$to"
+}
+
+# The same to $work/$1, for the one who works there.
+copy_tree()
+{
+	mkdir "$work/$1"
+	export_tree "$work/$1"
+	[ "$(id -u)" != 0 ] || chown -R postgres: "$work/$1"
 }
 
 # Make a folder's entries reachable in another, which can then take entries of its own.
@@ -213,7 +219,7 @@ private_installation()
 	[ ! -d "$lib/bitcode" ] || link_entries "$lib/bitcode" "$work/pg$lib/bitcode"
 	ln -sfn /usr/include/postgresql "$work/pg/usr/include/postgresql"
 	# An installed Kiln must not shine through.
-	rm -rf "$work/pg$share/extension"/kiln.control "$work/pg$share/extension"/kiln--*.sql "$work/pg$lib/kiln.so" \
+	rm -rf "$work/pg$share/extension"/kiln{,_pgvector}{.control,--*.sql} "$work/pg$lib/kiln.so" \
 		"$work/pg$lib/bitcode/kiln" "$work/pg$lib/bitcode/kiln.index.bc"
 	[ "$(id -u)" != 0 ] || chown -R -h postgres: "$work/pg"
 	[ "$("$pg_config" --pkglibdir)" = "$work/pg$lib" ] || die "this PostgreSQL does not find its files by its programs' place"

@@ -120,7 +120,7 @@ store_integer_sum(const KilnExact *exact, uint64 i, uint8_t dtype, uint8_t *p)
 	{
 		if (exponent > 0)
 			sum_overflows(i);
-		value = bits >> -exponent;
+		value = exponent > -64 ? bits >> -exponent : 0; /* a forged state may hold fractions */
 	}
 	if (dtype == KILN_DTYPE_U64)
 	{

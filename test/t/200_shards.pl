@@ -12,6 +12,7 @@ use Test::More;
 
 my ($coordinator, @shards) = start_shards(3);
 my $columns = 'm kiln(reading)';
+my $version = $coordinator->safe_psql('postgres', 'SHOW server_version_num');
 
 # One server's table beside the shards' rows. The key of a partition is a field: no column repeats it.
 make_parent('readings', $columns, "HASH (kiln_get_int8(m, 'device'))", $coordinator, @shards);
@@ -58,7 +59,8 @@ my @filters = (
 	[ q{m->>'kind' = 'stop'}, undef ],
 	[ q{kiln_get(m, 'kind') = 'stop'}, undef ],
 	[ q{m->>'kind' LIKE 'st%'}, undef ],
-	[ q{m->'kind' IN ('"stop"', '"start"')}, undef ],
+	# Only from 17 on is the array type of an extension's type its member, too.
+	[ q{m->'kind' IN ('"stop"', '"start"')}, $version < 170000 ? undef : q[(m OPERATOR(public.->) 'kind'::text) OPERATOR(public.=) ANY (E'{] ],
 	# what is absent
 	[ q{m->>'note' IS NULL}, q{public.kiln_get_text(m, 'note'::text) IS NULL} ],
 	[ q{m->'note' IS NOT NULL}, q{(m OPERATOR(public.->) 'note'::text) IS NOT NULL} ],

@@ -210,7 +210,7 @@ def float_of(text, width):
         with np.errstate(over='ignore', under='ignore'):
             near = np.float32(value)
         if np.isfinite(near) and float(near) != value:
-            other = np.nextafter(near, np.float32(value > near) * 4e38 - 2e38, dtype=np.float32)
+            other = np.nextafter(near, np.float32(np.inf if value > near else -np.inf))
             middle = (float(near) + float(other)) / 2
             if np.isfinite(other) and middle == value:
                 exact = Fraction(Decimal(text))

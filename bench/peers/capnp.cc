@@ -410,28 +410,12 @@ PEER_READER(trusted, scenario) \
 PEER_READER(safe, scenario) \
 PEER_ONE(one, scenario)
 
-READERS(message, Message)
-READERS(batch100, Batch)
-READERS(bank1, Account)
-READERS(bank10, Account)
-READERS(bank100, Account)
-READERS(frame10, Frame)
-READERS(frame500, Frame)
-READERS(telemetry, Telemetry)
-READERS(chunk64, Chunk)
-READERS(chunk65536, Chunk)
-READERS(small, Numbers)
-READERS(large, Numbers)
+PEER_ROOTS(READERS)
 
 PEER_WRITER(stream1, bank1, safe)
 PEER_WRITER(stream10, bank10, safe)
 PEER_WRITER(stream100, bank100, safe)
-PEER_WRITER(batched_message, message, safe)
-PEER_WRITER(batched_bank10, bank10, safe)
-PEER_WRITER(batched_telemetry, telemetry, safe)
-PEER_WRITER(owned_message, message, safe)
-PEER_WRITER(owned_bank10, bank10, safe)
-PEER_WRITER(owned_telemetry, telemetry, safe)
+PEER_FORMS(safe)
 
 /* ------------------------------------------------------------------ registration */
 
@@ -445,12 +429,6 @@ do { \
 	ADD("read one", one_##scenario, scenario, "capnp", "none", bytes); \
 } while (0)
 
-#define ADD_FORMS(scenario) \
-do { \
-	ADD("write batched", write_batched_##scenario, scenario, "capnp", "capacity", 0); \
-	ADD("write owned", write_owned_##scenario, scenario, "capnp", "capacity", 0); \
-} while (0)
-
 void
 bench_register(const bench_host *from)
 {
@@ -460,41 +438,5 @@ bench_register(const bench_host *from)
 	corpus = host->corpus;
 	room = static_cast<capnp::word *>(host->room(bytes));
 	batch_room = static_cast<uint8_t *>(host->room(BENCH_BUFFERS * 4096));
-	if (host->wants("message"))
-	{
-		ADD_ALL(message);
-		ADD_FORMS(message);
-	}
-	if (host->wants("batch100"))
-		ADD_ALL(batch100);
-	if (host->wants("bank"))
-	{
-		ADD_ALL(bank1);
-		ADD_ALL(bank10);
-		ADD_ALL(bank100);
-		ADD_FORMS(bank10);
-		ADD("write stream", write_stream1, bank1, "capnp", "capacity", 0);
-		ADD("write stream", write_stream10, bank10, "capnp", "capacity", 0);
-		ADD("write stream", write_stream100, bank100, "capnp", "capacity", 0);
-	}
-	if (host->wants("frame"))
-	{
-		ADD_ALL(frame10);
-		ADD_ALL(frame500);
-	}
-	if (host->wants("telemetry"))
-	{
-		ADD_ALL(telemetry);
-		ADD_FORMS(telemetry);
-	}
-	if (host->wants("chunk"))
-	{
-		ADD_ALL(chunk64);
-		ADD_ALL(chunk65536);
-	}
-	if (host->wants("tensor"))
-	{
-		ADD_ALL(small);
-		ADD_ALL(large);
-	}
+	PEER_ADD_SCENARIOS("capnp", "capacity", stream);
 }

@@ -711,12 +711,7 @@ PEER_WRITER(bound10, frame10, safe)
 PEER_WRITER(bound500, frame500, safe)
 PEER_WRITER(packed10, frame10, safe)
 PEER_WRITER(packed500, frame500, safe)
-PEER_WRITER(batched_message, message, safe)
-PEER_WRITER(batched_bank10, bank10, safe)
-PEER_WRITER(batched_telemetry, telemetry, safe)
-PEER_WRITER(owned_message, message, safe)
-PEER_WRITER(owned_bank10, bank10, safe)
-PEER_WRITER(owned_telemetry, telemetry, safe)
+PEER_FORMS(safe)
 
 /* ------------------------------------------------------------------ registration */
 

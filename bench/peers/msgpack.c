@@ -431,12 +431,7 @@ READERS(large, fold_bin, MIDDLE)
 PEER_WRITER(stream1, bank1, safe)
 PEER_WRITER(stream10, bank10, safe)
 PEER_WRITER(stream100, bank100, safe)
-PEER_WRITER(batched_message, message, safe)
-PEER_WRITER(batched_bank10, bank10, safe)
-PEER_WRITER(batched_telemetry, telemetry, safe)
-PEER_WRITER(owned_message, message, safe)
-PEER_WRITER(owned_bank10, bank10, safe)
-PEER_WRITER(owned_telemetry, telemetry, safe)
+PEER_FORMS(safe)
 
 /* ------------------------------------------------------------------ registration */
 
@@ -449,12 +444,6 @@ do { \
 	ADD("read one", one_##scenario, scenario, "msgpack", "bounds types", bytes); \
 } while (0)
 
-#define ADD_FORMS(scenario) \
-do { \
-	ADD("write batched", write_batched_##scenario, scenario, "msgpack", "capacity", 0); \
-	ADD("write owned", write_owned_##scenario, scenario, "msgpack", "capacity", 0); \
-} while (0)
-
 void
 bench_register(const bench_host *from)
 {
@@ -464,41 +453,5 @@ bench_register(const bench_host *from)
 	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
 	if (!msgpack_zone_init(&zone, 1 << 20))
 		host->die("out of memory");
-	if (host->wants("message"))
-	{
-		ADD_ALL(message);
-		ADD_FORMS(message);
-	}
-	if (host->wants("batch100"))
-		ADD_ALL(batch100);
-	if (host->wants("bank"))
-	{
-		ADD_ALL(bank1);
-		ADD_ALL(bank10);
-		ADD_ALL(bank100);
-		ADD_FORMS(bank10);
-		ADD("write stream", write_stream1, bank1, "msgpack", "capacity", 0);
-		ADD("write stream", write_stream10, bank10, "msgpack", "capacity", 0);
-		ADD("write stream", write_stream100, bank100, "msgpack", "capacity", 0);
-	}
-	if (host->wants("frame"))
-	{
-		ADD_ALL(frame10);
-		ADD_ALL(frame500);
-	}
-	if (host->wants("telemetry"))
-	{
-		ADD_ALL(telemetry);
-		ADD_FORMS(telemetry);
-	}
-	if (host->wants("chunk"))
-	{
-		ADD_ALL(chunk64);
-		ADD_ALL(chunk65536);
-	}
-	if (host->wants("tensor"))
-	{
-		ADD_ALL(small);
-		ADD_ALL(large);
-	}
+	PEER_ADD_SCENARIOS("msgpack", "capacity", stream);
 }

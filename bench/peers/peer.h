@@ -39,6 +39,21 @@ typedef struct encoded
 	X(small, "tensor", "f64x10k", BENCH_LARGE) \
 	X(large, "tensor", "f64x262k", BENCH_HUGE)
 
+/* X(name, type): the scenarios' root types, by the names that they have in each library's schema. */
+#define PEER_ROOTS(X) \
+	X(message, Message) \
+	X(batch100, Batch) \
+	X(bank1, Account) \
+	X(bank10, Account) \
+	X(bank100, Account) \
+	X(frame10, Frame) \
+	X(frame500, Frame) \
+	X(telemetry, Telemetry) \
+	X(chunk64, Chunk) \
+	X(chunk65536, Chunk) \
+	X(small, Numbers) \
+	X(large, Numbers)
+
 #define X(name, experiment, corpus, variants) \
 enum { variants_##name = variants }; \
 static encoded stored_##name[variants] PEER_UNUSED; \
@@ -241,9 +256,70 @@ store_##scenario(void) \
 	return bytes; \
 }
 
+/* The writers of what is also written into a batch, and of what is handed over. */
+#define PEER_FORMS(reader) \
+PEER_WRITER(batched_message, message, reader) \
+PEER_WRITER(batched_bank10, bank10, reader) \
+PEER_WRITER(batched_telemetry, telemetry, reader) \
+PEER_WRITER(owned_message, message, reader) \
+PEER_WRITER(owned_bank10, bank10, reader) \
+PEER_WRITER(owned_telemetry, telemetry, reader)
+
 /* ---- registration: run_NAME and check_NAME under a contender's name */
 
 #define ADD(operation, name, scenario, contender, checks, bytes) \
 	add_leg(experiment_##scenario, operation, corpus_##scenario, contender, checks, run_##name, check_##name, bytes)
+
+#define PEER_ADD_FORMS(scenario, contender, checks) \
+do { \
+	ADD("write batched", write_batched_##scenario, scenario, contender, checks, 0); \
+	ADD("write owned", write_owned_##scenario, scenario, contender, checks, 0); \
+} while (0)
+
+/*
+ * All that is wanted of a contender that has every scenario. It defines ADD_ALL(scenario), which adds a scenario's
+ * writer and readers; checks are its writers'. stream is what its writers of a bank are called whose count is not
+ * known until the end: stream, with 1, 10 or 100 behind, or bank where they are the same.
+ */
+#define PEER_ADD_SCENARIOS(contender, checks, stream) \
+do { \
+	if (host->wants("message")) \
+	{ \
+		ADD_ALL(message); \
+		PEER_ADD_FORMS(message, contender, checks); \
+	} \
+	if (host->wants("batch100")) \
+		ADD_ALL(batch100); \
+	if (host->wants("bank")) \
+	{ \
+		ADD_ALL(bank1); \
+		ADD_ALL(bank10); \
+		ADD_ALL(bank100); \
+		PEER_ADD_FORMS(bank10, contender, checks); \
+		ADD("write stream", write_##stream##1, bank1, contender, checks, 0); \
+		ADD("write stream", write_##stream##10, bank10, contender, checks, 0); \
+		ADD("write stream", write_##stream##100, bank100, contender, checks, 0); \
+	} \
+	if (host->wants("frame")) \
+	{ \
+		ADD_ALL(frame10); \
+		ADD_ALL(frame500); \
+	} \
+	if (host->wants("telemetry")) \
+	{ \
+		ADD_ALL(telemetry); \
+		PEER_ADD_FORMS(telemetry, contender, checks); \
+	} \
+	if (host->wants("chunk")) \
+	{ \
+		ADD_ALL(chunk64); \
+		ADD_ALL(chunk65536); \
+	} \
+	if (host->wants("tensor")) \
+	{ \
+		ADD_ALL(small); \
+		ADD_ALL(large); \
+	} \
+} while (0)
 
 #endif							/* BENCH_PEER_H */

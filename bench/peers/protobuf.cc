@@ -349,12 +349,7 @@ READERS(chunk65536, chunk_object)
 READERS(small, numbers_object)
 READERS(large, numbers_object)
 
-PEER_WRITER(batched_message, message, safe)
-PEER_WRITER(batched_bank10, bank10, safe)
-PEER_WRITER(batched_telemetry, telemetry, safe)
-PEER_WRITER(owned_message, message, safe)
-PEER_WRITER(owned_bank10, bank10, safe)
-PEER_WRITER(owned_telemetry, telemetry, safe)
+PEER_FORMS(safe)
 
 /* ------------------------------------------------------------------ registration */
 
@@ -367,12 +362,6 @@ do { \
 	ADD("read one", one_##scenario, scenario, "protobuf", "bounds UTF-8", bytes); \
 } while (0)
 
-#define ADD_FORMS(scenario) \
-do { \
-	ADD("write batched", write_batched_##scenario, scenario, "protobuf", "capacity UTF-8", 0); \
-	ADD("write owned", write_owned_##scenario, scenario, "protobuf", "capacity UTF-8", 0); \
-} while (0)
-
 void
 bench_register(const bench_host *from)
 {
@@ -380,41 +369,5 @@ bench_register(const bench_host *from)
 	corpus = host->corpus;
 	room = static_cast<uint8_t *>(host->room(ROOM));
 	room_end = room + ROOM;
-	if (host->wants("message"))
-	{
-		ADD_ALL(message);
-		ADD_FORMS(message);
-	}
-	if (host->wants("batch100"))
-		ADD_ALL(batch100);
-	if (host->wants("bank"))
-	{
-		ADD_ALL(bank1);
-		ADD_ALL(bank10);
-		ADD_ALL(bank100);
-		ADD_FORMS(bank10);
-		ADD("write stream", write_bank1, bank1, "protobuf", "capacity UTF-8", 0);
-		ADD("write stream", write_bank10, bank10, "protobuf", "capacity UTF-8", 0);
-		ADD("write stream", write_bank100, bank100, "protobuf", "capacity UTF-8", 0);
-	}
-	if (host->wants("frame"))
-	{
-		ADD_ALL(frame10);
-		ADD_ALL(frame500);
-	}
-	if (host->wants("telemetry"))
-	{
-		ADD_ALL(telemetry);
-		ADD_FORMS(telemetry);
-	}
-	if (host->wants("chunk"))
-	{
-		ADD_ALL(chunk64);
-		ADD_ALL(chunk65536);
-	}
-	if (host->wants("tensor"))
-	{
-		ADD_ALL(small);
-		ADD_ALL(large);
-	}
+	PEER_ADD_SCENARIOS("protobuf", "capacity UTF-8", bank);
 }

@@ -393,12 +393,7 @@ READERS(chunk65536, Pb__Chunk, chunk, fold_chunk, o->sequence)
 READERS(small, Pb__Numbers, numbers, fold_values, bench_fold_f64(0, o->values[o->n_values / 2]))
 READERS(large, Pb__Numbers, numbers, fold_values, bench_fold_f64(0, o->values[o->n_values / 2]))
 
-PEER_WRITER(batched_message, message, safe)
-PEER_WRITER(batched_bank10, bank10, safe)
-PEER_WRITER(batched_telemetry, telemetry, safe)
-PEER_WRITER(owned_message, message, safe)
-PEER_WRITER(owned_bank10, bank10, safe)
-PEER_WRITER(owned_telemetry, telemetry, safe)
+PEER_FORMS(safe)
 
 /* ------------------------------------------------------------------ registration */
 
@@ -411,12 +406,6 @@ do { \
 	ADD("read one", one_##scenario, scenario, "protobuf-c", "bounds", bytes); \
 } while (0)
 
-#define ADD_FORMS(scenario) \
-do { \
-	ADD("write batched", write_batched_##scenario, scenario, "protobuf-c", "none", 0); \
-	ADD("write owned", write_owned_##scenario, scenario, "protobuf-c", "none", 0); \
-} while (0)
-
 void
 bench_register(const bench_host *from)
 {
@@ -425,41 +414,5 @@ bench_register(const bench_host *from)
 	room = host->room(ROOM);
 	arena = host->room(ROOM);
 	set_up();
-	if (host->wants("message"))
-	{
-		ADD_ALL(message);
-		ADD_FORMS(message);
-	}
-	if (host->wants("batch100"))
-		ADD_ALL(batch100);
-	if (host->wants("bank"))
-	{
-		ADD_ALL(bank1);
-		ADD_ALL(bank10);
-		ADD_ALL(bank100);
-		ADD_FORMS(bank10);
-		ADD("write stream", write_bank1, bank1, "protobuf-c", "none", 0);
-		ADD("write stream", write_bank10, bank10, "protobuf-c", "none", 0);
-		ADD("write stream", write_bank100, bank100, "protobuf-c", "none", 0);
-	}
-	if (host->wants("frame"))
-	{
-		ADD_ALL(frame10);
-		ADD_ALL(frame500);
-	}
-	if (host->wants("telemetry"))
-	{
-		ADD_ALL(telemetry);
-		ADD_FORMS(telemetry);
-	}
-	if (host->wants("chunk"))
-	{
-		ADD_ALL(chunk64);
-		ADD_ALL(chunk65536);
-	}
-	if (host->wants("tensor"))
-	{
-		ADD_ALL(small);
-		ADD_ALL(large);
-	}
+	PEER_ADD_SCENARIOS("protobuf-c", "none", bank);
 }

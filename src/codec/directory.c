@@ -108,18 +108,6 @@ kiln_tensor_name_valid(const char *name, size_t length, uint8_t rank)
 	return kiln_utf8_prefix((const uint8_t *) name, length, &nul) == length;
 }
 
-/* Unsigned bytes, a prefix first. */
-static int
-name_compare(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	size_t		least = a_length < b_length ? a_length : b_length;
-	int			order = least > 0 ? memcmp(a, b, least) : 0;
-
-	if (order != 0)
-		return order;
-	return a_length < b_length ? -1 : a_length > b_length;
-}
-
 /* The next multiple of 64. at is below 2^64 - 63 wherever this is called. */
 static uint64_t
 align_up(uint64_t at)
@@ -269,7 +257,7 @@ kiln_directory_validate(const uint8_t *directory, size_t n, kiln_error *error)
 
 		if (!validate_entry(directory, n, base, align_up(end), &tensor, error))
 			return false;
-		if (i > 0 && name_compare(before, before_length, tensor.name, tensor.name_length) >= 0)
+		if (i > 0 && kiln_compare_bytes(before, before_length, tensor.name, tensor.name_length) >= 0)
 			return kiln_fail(error, KILN_E_DIRECTORY, (size_t) ((const uint8_t *) tensor.name - directory),
 							 "the names of tensors are not strictly ascending");
 		if (!validate_payload(directory, end, &tensor, error))
@@ -329,7 +317,7 @@ kiln_directory_find(const uint8_t *directory, size_t n, const char *name, size_t
 
 		if (!kiln_directory_entry(directory, n, middle, &tensor))
 			return -1;
-		order = name_compare(name, length, tensor.name, tensor.name_length);
+		order = kiln_compare_bytes(name, length, tensor.name, tensor.name_length);
 		if (order == 0)
 			return middle;
 		if (order < 0)
@@ -387,7 +375,7 @@ kiln_directory_layout(kiln_tensor *tensors, uint32_t count, uint64_t *total, kil
 
 		if (!tensor_check(tensor, i, error))
 			return false;
-		if (i > 0 && name_compare(tensor[-1].name, tensor[-1].name_length, tensor->name, tensor->name_length) >= 0)
+		if (i > 0 && kiln_compare_bytes(tensor[-1].name, tensor[-1].name_length, tensor->name, tensor->name_length) >= 0)
 			return tensor_fail(error, KILN_E_DIRECTORY, tensor, i, "the names of tensors are not strictly ascending");
 		/* both are below 2^63, the bound of a payload; so neither the sum nor its rounding can wrap */
 		tensor->offset = align_up(end);

@@ -431,10 +431,8 @@ encode_key(encoder *e, const char *key, size_t length, size_t before)
 	{
 		uint32_t	other_length;
 		const uint8_t *other = kiln_view_span(e->writer->start + before, &other_length);
-		size_t		least = length < other_length ? length : other_length;
-		int			order = least > 0 ? memcmp(other, key, least) : 0;
 
-		if (order > 0 || (order == 0 && other_length >= length))
+		if (kiln_compare_bytes(other, other_length, key, length) >= 0)
 			return kiln_fail(e->error, KILN_E_KEY, 0, NULL);
 	}
 	if (!make_room(e, 4 + (uint64_t) length))

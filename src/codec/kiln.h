@@ -348,18 +348,26 @@ typedef struct kiln_frame
  */
 bool		kiln_frame_open(const uint8_t *frame, size_t n, kiln_frame *out, kiln_error *error);
 
-/* ------------------------------------------------------------------ loads and stores */
+/* ------------------------------------------------------------------ loads, stores and order */
 
+static inline uint8_t kiln_load_u8(const uint8_t *p);
 static inline uint16_t kiln_load_u16(const uint8_t *p);
 static inline uint32_t kiln_load_u32(const uint8_t *p);
 static inline uint64_t kiln_load_u64(const uint8_t *p);
 static inline float kiln_load_f32(const uint8_t *p);
 static inline double kiln_load_f64(const uint8_t *p);
+static inline void kiln_store_u8(uint8_t *p, uint8_t v);
 static inline void kiln_store_u16(uint8_t *p, uint16_t v);
 static inline void kiln_store_u32(uint8_t *p, uint32_t v);
 static inline void kiln_store_u64(uint8_t *p, uint64_t v);
 static inline void kiln_store_f32(uint8_t *p, float v);
 static inline void kiln_store_f64(uint8_t *p, double v);
+
+/*
+ * The order of names, dict keys and texts: unsigned bytes, a prefix first. -1, 0 or 1. Of a length of 0 the pointer may be
+ * NULL.
+ */
+static inline int kiln_compare_bytes(const void *a, size_t a_length, const void *b, size_t b_length);
 
 /* ------------------------------------------------------------------ views: unchecked reads of validated payloads */
 
@@ -869,6 +877,12 @@ bool		kiln_tensor_name_valid(const char *name, size_t length, uint8_t rank);
 #define KILN_LIKELY(x) (x)
 #endif
 
+static inline uint8_t
+kiln_load_u8(const uint8_t *p)
+{
+	return *p;
+}
+
 static inline uint16_t
 kiln_load_u16(const uint8_t *p)
 {
@@ -917,6 +931,12 @@ kiln_load_f64(const uint8_t *p)
 }
 
 static inline void
+kiln_store_u8(uint8_t *p, uint8_t v)
+{
+	*p = v;
+}
+
+static inline void
 kiln_store_u16(uint8_t *p, uint16_t v)
 {
 	v = KILN_SWAP16(v);
@@ -953,6 +973,17 @@ kiln_store_f64(uint8_t *p, double v)
 
 	memcpy(&bits, &v, sizeof bits);
 	kiln_store_u64(p, bits);
+}
+
+static inline int
+kiln_compare_bytes(const void *a, size_t a_length, const void *b, size_t b_length)
+{
+	size_t		least = a_length < b_length ? a_length : b_length;
+	int			order = least > 0 ? memcmp(a, b, least) : 0;
+
+	if (order != 0)
+		return order < 0 ? -1 : 1;
+	return a_length < b_length ? -1 : a_length > b_length;
 }
 
 /* ---- views */

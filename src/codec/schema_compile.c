@@ -102,16 +102,6 @@ name_at(const kiln_type *type, uint32_t position, size_t *length)
 }
 
 static int
-compare_names(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	int			order = memcmp(a, b, a_length < b_length ? a_length : b_length);
-
-	if (order != 0)
-		return order;
-	return (a_length > b_length) - (a_length < b_length);
-}
-
-static int
 compare_at(const kiln_type *type, uint32_t a, uint32_t b)
 {
 	size_t		a_length;
@@ -119,7 +109,7 @@ compare_at(const kiln_type *type, uint32_t a, uint32_t b)
 	const char *a_name = name_at(type, a, &a_length);
 	const char *b_name = name_at(type, b, &b_length);
 
-	return compare_names(a_name, a_length, b_name, b_length);
+	return kiln_compare_bytes(a_name, a_length, b_name, b_length);
 }
 
 /*
@@ -195,7 +185,7 @@ find_name(const kiln_type *type, const char *name, size_t length)
 		uint32_t	position = type->by_name[middle];
 		size_t		there_length;
 		const char *there = name_at(type, position, &there_length);
-		int			order = compare_names(name, length, there, there_length);
+		int			order = kiln_compare_bytes(name, length, there, there_length);
 
 		if (order == 0)
 			return (int) position;

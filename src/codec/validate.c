@@ -451,16 +451,6 @@ check_list(const kiln_check *check, const kiln_type *type, const uint8_t *p)
 	return p;
 }
 
-/* Is a key above the one before it, by unsigned bytes, the shorter first? */
-static inline bool
-is_ascending(const uint8_t *before, uint32_t before_length, const uint8_t *key, uint32_t length)
-{
-	uint32_t	shorter = before_length < length ? before_length : length;
-	int			order = memcmp(before, key, shorter);
-
-	return order != 0 ? order < 0 : before_length < length;
-}
-
 static const uint8_t *
 check_dict(const kiln_check *check, const kiln_type *type, const uint8_t *p)
 {
@@ -481,7 +471,7 @@ check_dict(const kiln_check *check, const kiln_type *type, const uint8_t *p)
 			return NULL;
 		key = p + 4;
 		length = (uint32_t) (value - key);
-		if (before != NULL && !is_ascending(before, before_length, key, length))
+		if (before != NULL && kiln_compare_bytes(before, before_length, key, length) >= 0)
 			return fault(check, KILN_E_KEY, p);
 		before = key;
 		before_length = length;

@@ -107,17 +107,6 @@ operand_free(Operand *operand)
 		pfree(operand->varlena);
 }
 
-/* Unsigned bytes, a prefix first. */
-static int
-compare_bytes(const uint8_t *a, size_t an, const uint8_t *b, size_t bn)
-{
-	int			order = memcmp(a, b, Min(an, bn));
-
-	if (order != 0)
-		return order < 0 ? -1 : 1;
-	return an < bn ? -1 : an > bn;
-}
-
 /* Content of a string, bytes or numeric. */
 static const uint8_t *
 span_of(const Operand *operand, size_t *length)
@@ -284,9 +273,9 @@ compare_scalars(const Operand *a, const Operand *b)
 		case RANK_BYTES:
 			ap = span_of(a, &an);
 			bp = span_of(b, &bn);
-			return compare_bytes(ap, an, bp, bn);
+			return kiln_compare_bytes(ap, an, bp, bn);
 		default:
-			return compare_bytes(ap, a->width, bp, b->width);
+			return kiln_compare_bytes(ap, a->width, bp, b->width);
 	}
 }
 
@@ -304,14 +293,13 @@ compare_operands(const Operand *a, const Operand *b)
 		if (a->frame.kind == KILN_FRAME_INLINE && b->frame.kind == KILN_FRAME_INLINE)
 		{
 			/* one hash, two texts: a collision, which someone made */
-			int			order = compare_bytes((const uint8_t *) a->frame.text, a->frame.text_length,
-											  (const uint8_t *) b->frame.text, b->frame.text_length);
+			int			order = kiln_compare_bytes(a->frame.text, a->frame.text_length, b->frame.text, b->frame.text_length);
 
 			if (order != 0)
 				return order;
 		}
 	}
-	return compare_bytes(a->frame.payload, a->frame.payload_length, b->frame.payload, b->frame.payload_length);
+	return kiln_compare_bytes(a->frame.payload, a->frame.payload_length, b->frame.payload, b->frame.payload_length);
 }
 
 /* The head of a registered or unverified frame: nothing else of it decides before its payload does. */

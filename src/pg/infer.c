@@ -142,10 +142,8 @@ find_member(const Shape *shape, const char *name, size_t length, bool *found)
 	{
 		uint32		middle = low + (high - low) / 2;
 		const ShapeMember *member = &shape->members[middle];
-		int			order = memcmp(member->name, name, Min(member->length, length));
+		int			order = kiln_compare_bytes(member->name, member->length, name, length);
 
-		if (order == 0)
-			order = member->length < length ? -1 : member->length > length;
 		*found = order == 0;
 		if (order < 0)
 			low = middle + 1;

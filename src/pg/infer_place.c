@@ -96,10 +96,8 @@ kiln_place_find(const KilnPlace *place, const char *name, size_t length, bool *f
 	{
 		uint32		middle = low + (high - low) / 2;
 		const KilnMember *member = &place->members[middle];
-		int			order = memcmp(member->name, name, Min(member->length, length));
+		int			order = kiln_compare_bytes(member->name, member->length, name, length);
 
-		if (order == 0)
-			order = member->length < length ? -1 : member->length > length;
 		*found = order == 0;
 		if (order < 0)
 			low = middle + 1;
@@ -179,10 +177,7 @@ keep_odd(KilnInferState *state, KilnPlace *place, const char *odd, size_t length
 	length = kiln_utf8_prefix((const uint8_t *) odd, length, &nul);
 	if (place->odd)
 	{
-		size_t		old = strlen(place->odd);
-		int			order = memcmp(place->odd, odd, Min(old, length));
-
-		if (order < 0 || (order == 0 && old <= length))
+		if (kiln_compare_bytes(place->odd, strlen(place->odd), odd, length) <= 0)
 			return;
 		pfree(place->odd);
 	}

@@ -110,20 +110,12 @@ object_members(const JsonbValue *object, uint32 *count)
 }
 
 static int
-compare_keys(const void *a, size_t a_length, const void *b, size_t b_length)
-{
-	int			order = memcmp(a, b, Min(a_length, b_length));
-
-	return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
-}
-
-static int
 compare_members(const void *a, const void *b)
 {
 	const Member *x = a;
 	const Member *y = b;
 
-	return compare_keys(x->key, x->length, y->key, y->length);
+	return kiln_compare_bytes(x->key, x->length, y->key, y->length);
 }
 
 /* ------------------------------------------------------------------ structs */
@@ -269,7 +261,7 @@ merge_dict(Merge *merge, const kiln_type *type, bool there, const JsonbValue *pa
 		const uint8 *key = kiln_held_span(&merge->held, pair, &length);
 		int			order = -1;
 
-		while (next < count && (order = compare_keys(members[next].key, members[next].length, key, length)) < 0)
+		while (next < count && (order = kiln_compare_bytes(members[next].key, members[next].length, key, length)) < 0)
 			if (!merge_pair(merge, type, false, &members[next++], &pairs))
 				return false;
 		merge->pos = (size_t) (key - merge->held.data) + length;

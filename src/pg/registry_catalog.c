@@ -326,14 +326,6 @@ typedef struct NameList
 static NameList names = {0};
 
 static int
-compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	int			order = memcmp(a, b, Min(a_length, b_length));
-
-	return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
-}
-
-static int
 compare_entries(const void *a, const void *b)
 {
 	const NameEntry *one = a;
@@ -341,7 +333,7 @@ compare_entries(const void *a, const void *b)
 	int			order = (one->typmod > other->typmod) - (one->typmod < other->typmod);
 
 	if (order == 0)
-		order = compare_bytes(one->name, one->length, other->name, other->length);
+		order = kiln_compare_bytes(one->name, one->length, other->name, other->length);
 	if (order == 0)
 		order = (one->version > other->version) - (one->version < other->version);
 	if (order == 0)
@@ -426,7 +418,7 @@ names_range(int32 typmod, const char *name, size_t length, int *count)
 		const NameEntry *entry = &list->entries[middle];
 
 		if (entry->typmod < typmod ||
-			(entry->typmod == typmod && name && compare_bytes(entry->name, entry->length, name, length) < 0))
+			(entry->typmod == typmod && name && kiln_compare_bytes(entry->name, entry->length, name, length) < 0))
 			low = middle + 1;
 		else
 			high = middle;
@@ -435,7 +427,7 @@ names_range(int32 typmod, const char *name, size_t length, int *count)
 	{
 		const NameEntry *entry = &list->entries[end];
 
-		if (entry->typmod != typmod || (name && compare_bytes(entry->name, entry->length, name, length) != 0))
+		if (entry->typmod != typmod || (name && kiln_compare_bytes(entry->name, entry->length, name, length) != 0))
 			break;
 	}
 	*count = end - low;
@@ -517,7 +509,7 @@ kiln_name_clash(const char *name, size_t length)
 	const NameEntry *entries = names_range(kiln_name_typmod(name, length), NULL, 0, &count);
 
 	for (int i = 0; i < count; i++)
-		if (compare_bytes(entries[i].name, entries[i].length, name, length) != 0)
+		if (kiln_compare_bytes(entries[i].name, entries[i].length, name, length) != 0)
 			return pnstrdup(entries[i].name, entries[i].length);
 	return NULL;
 }

@@ -138,12 +138,12 @@ seek_key(const kiln_held *held, const kiln_type *type, const kiln_path_step *ste
 		size_t		pair = *pos;
 		uint32		length;
 		const uint8 *key = kiln_held_span(held, pair, &length);
-		int			order = memcmp(key, step->name, Min(length, step->length));
+		int			order = kiln_compare_bytes(key, length, step->name, step->length);
 
 		*pos = (size_t) (key - held->data) + length;
-		if (order == 0 && length == step->length)
+		if (order == 0)
 			return true;
-		if (order > 0 || (order == 0 && length > step->length))
+		if (order > 0)
 		{
 			*pos = pair;
 			break;

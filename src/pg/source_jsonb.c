@@ -272,11 +272,8 @@ compare_members(const void *a, const void *b)
 {
 	const JsonbMember *x = a;
 	const JsonbMember *y = b;
-	int			order = memcmp(x->key, y->key, Min(x->length, y->length));
 
-	if (order != 0)
-		return order;
-	return x->length < y->length ? -1 : x->length > y->length;
+	return kiln_compare_bytes(x->key, x->length, y->key, y->length);
 }
 
 static bool

@@ -163,18 +163,6 @@ store_integer_sum(const KilnExact *exact, uint64 i, uint8_t dtype, uint8_t *p)
 			store(to + i * sizeof(ctype), new); \
 	}
 
-static inline uint8_t
-load_u8(const uint8_t *p)
-{
-	return *p;
-}
-
-static inline void
-store_u8(uint8_t *p, uint8_t v)
-{
-	*p = v;
-}
-
 /* Keep, element by element, the lesser or the greater of both. NaNs have been made one. */
 static void
 pick(uint8_t dtype, bool greatest, uint8_t *to, const uint8_t *from, uint64 n)
@@ -183,10 +171,10 @@ pick(uint8_t dtype, bool greatest, uint8_t *to, const uint8_t *from, uint64 n)
 	{
 		case KILN_DTYPE_BOOL:
 		case KILN_DTYPE_U8:
-			PICK_LOOP(uint8, load_u8, store_u8);
+			PICK_LOOP(uint8, kiln_load_u8, kiln_store_u8);
 			break;
 		case KILN_DTYPE_I8:
-			PICK_LOOP(int8, load_u8, store_u8);
+			PICK_LOOP(int8, kiln_load_u8, kiln_store_u8);
 			break;
 		case KILN_DTYPE_I16:
 			PICK_LOOP(int16, kiln_load_u16, kiln_store_u16);

@@ -117,18 +117,6 @@ operate_unsigned(Operation operation, uint64 a, uint64 b, uint64 *result)
 		store(out + i * sizeof(ctype), (ctype) result); \
 	}
 
-static inline uint8_t
-load_u8(const uint8_t *p)
-{
-	return *p;
-}
-
-static inline void
-store_u8(uint8_t *p, uint8_t v)
-{
-	*p = v;
-}
-
 /* n elements from first on; dtype is the result's and the operands'. */
 static void
 operate(Operation operation, uint8_t dtype, const uint8_t *x, const uint8_t *y, uint8_t *out, uint64 n, uint64 first)
@@ -142,7 +130,7 @@ operate(Operation operation, uint8_t dtype, const uint8_t *x, const uint8_t *y, 
 			FLOAT_LOOPS(float, kiln_load_f32, kiln_store_f32);
 			break;
 		case KILN_DTYPE_I8:
-			INTEGER_LOOP(int8, int64, operate_signed, load_u8, store_u8);
+			INTEGER_LOOP(int8, int64, operate_signed, kiln_load_u8, kiln_store_u8);
 			break;
 		case KILN_DTYPE_I16:
 			INTEGER_LOOP(int16, int64, operate_signed, kiln_load_u16, kiln_store_u16);
@@ -154,7 +142,7 @@ operate(Operation operation, uint8_t dtype, const uint8_t *x, const uint8_t *y, 
 			INTEGER_LOOP(int64, int64, operate_signed, kiln_load_u64, kiln_store_u64);
 			break;
 		case KILN_DTYPE_U8:
-			INTEGER_LOOP(uint8, uint64, operate_unsigned, load_u8, store_u8);
+			INTEGER_LOOP(uint8, uint64, operate_unsigned, kiln_load_u8, kiln_store_u8);
 			break;
 		case KILN_DTYPE_U16:
 			INTEGER_LOOP(uint16, uint64, operate_unsigned, kiln_load_u16, kiln_store_u16);

@@ -69,17 +69,6 @@ read_entry(KilnTensorReader *reader, uint32 i)
 	reader->width = (uint8_t) kiln_dtype_width(reader->tensor.dtype);
 }
 
-/* Order of names: unsigned bytes, a prefix first. */
-static int
-compare_names(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	int			order = memcmp(a, b, Min(a_length, b_length));
-
-	if (order != 0)
-		return order;
-	return a_length < b_length ? -1 : a_length > b_length;
-}
-
 /* Find the entry of that name, by binary search; false if there is none. */
 static bool
 find_entry(KilnTensorReader *reader, uint32 count, const char *name, size_t length)
@@ -93,7 +82,7 @@ find_entry(KilnTensorReader *reader, uint32 count, const char *name, size_t leng
 		int			order;
 
 		read_entry(reader, middle);
-		order = compare_names(name, length, reader->tensor.name, reader->tensor.name_length);
+		order = kiln_compare_bytes(name, length, reader->tensor.name, reader->tensor.name_length);
 		if (order == 0)
 			return true;
 		if (order < 0)
@@ -252,7 +241,7 @@ kiln_directory_open(Datum datum, uint32 extra, uint32 *count)
 int
 kiln_tensors_compare(const kiln_tensor *a, const kiln_tensor *b)
 {
-	return compare_names(a->name, a->name_length, b->name, b->name_length);
+	return kiln_compare_bytes(a->name, a->name_length, b->name, b->name_length);
 }
 
 static int
@@ -280,7 +269,7 @@ kiln_tensors_find(const kiln_tensor *tensors, uint32 count, const char *name, si
 	while (low < high)
 	{
 		uint32		middle = low + (high - low) / 2;
-		int			order = compare_names(name, length, tensors[middle].name, tensors[middle].name_length);
+		int			order = kiln_compare_bytes(name, length, tensors[middle].name, tensors[middle].name_length);
 
 		if (order == 0)
 			return middle;

@@ -303,9 +303,8 @@ compare_tensors(const void *a, const void *b)
 {
 	const kiln_tensor *x = &((const KilnTensorText *) a)->tensor;
 	const kiln_tensor *y = &((const KilnTensorText *) b)->tensor;
-	int			order = memcmp(x->name, y->name, Min(x->name_length, y->name_length));
 
-	return order != 0 ? order : (int) x->name_length - (int) y->name_length;
+	return kiln_compare_bytes(x->name, x->name_length, y->name, y->name_length);
 }
 
 /* Name and description of each tensor of the object. */

@@ -1,5 +1,5 @@
 /*
- * Names by themselves: normal form, what may be one, quotes.
+ * Names by themselves: normal form, what may be one, quotes, order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,11 +90,33 @@ test_names(void **state)
 	assert_memory_equal(text, "\"\"", 2);
 }
 
+/* In ascending order: bytes count as unsigned, a prefix comes first, NUL is a byte. */
+static void
+test_order(void **state)
+{
+	static const struct
+	{
+		const char *text;
+		size_t		length;
+	}			ascending[] = {
+		{NULL, 0}, {"\0", 1}, {"\0a", 2}, {"Z", 1}, {"a", 1}, {"a\0", 2}, {"a\0b", 3}, {"aa", 2}, {"ab", 2}, {"b", 1}, {"\x7f", 1},
+		{"\x80", 1}, {"\xc3\xa9", 2}, {"\xff", 1}
+	};
+	const size_t n = sizeof ascending / sizeof ascending[0];
+
+	(void) state;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			assert_int_equal(kiln_compare_bytes(ascending[i].text, ascending[i].length, ascending[j].text, ascending[j].length),
+							 i < j ? -1 : i > j);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

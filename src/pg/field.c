@@ -46,8 +46,6 @@ kiln_report_cast(const kiln_type *type, const char *sql_type)
 	pg_unreachable();
 }
 
-#define cannot_cast(field, sql_type) kiln_report_cast((field)->type, sql_type)
-
 pg_noreturn static void
 out_of_range(const char *sql_type)
 {
@@ -280,7 +278,7 @@ kiln_field_int8(const KilnField *field, bool *isnull)
 	}
 	if (field->type && field->type->kind == KILN_JSON)
 		return json_cast(field, jsonb_int8, isnull);
-	cannot_cast(field, "bigint");
+	kiln_report_cast(field->type, "bigint");
 }
 
 /* A smaller integer, by way of int8, whose range it is tested against. */
@@ -332,7 +330,7 @@ kiln_field_float8(const KilnField *field, bool *isnull)
 	}
 	if (field->type && field->type->kind == KILN_JSON)
 		return json_cast(field, jsonb_float8, isnull);
-	cannot_cast(field, "double precision");
+	kiln_report_cast(field->type, "double precision");
 }
 
 Datum
@@ -355,7 +353,7 @@ kiln_field_float4(const KilnField *field, bool *isnull)
 	}
 	if (field->type && field->type->kind == KILN_JSON)
 		return json_cast(field, jsonb_float4, isnull);
-	cannot_cast(field, "real");
+	kiln_report_cast(field->type, "real");
 }
 
 Datum
@@ -383,7 +381,7 @@ kiln_field_numeric(const KilnField *field, bool *isnull)
 	}
 	if (field->type && field->type->kind == KILN_JSON)
 		return json_cast(field, jsonb_numeric, isnull);
-	cannot_cast(field, "numeric");
+	kiln_report_cast(field->type, "numeric");
 }
 
 /* ------------------------------------------------------------------ other scalars */
@@ -395,7 +393,7 @@ kiln_field_bool(const KilnField *field, bool *isnull)
 		return BoolGetDatum(*kiln_field_fixed(field, 1) != 0);
 	if (field->type && field->type->kind == KILN_JSON)
 		return json_cast(field, jsonb_bool, isnull);
-	cannot_cast(field, "boolean");
+	kiln_report_cast(field->type, "boolean");
 }
 
 Datum
@@ -406,7 +404,7 @@ kiln_field_bytea(const KilnField *field, bool *isnull)
 	bytea	   *result;
 
 	if (field->type == NULL || field->type->kind != KILN_BYTES)
-		cannot_cast(field, "bytea");
+		kiln_report_cast(field->type, "bytea");
 	data = kiln_field_span(field, &length);
 	result = palloc(VARHDRSZ + (Size) length);
 	SET_VARSIZE(result, VARHDRSZ + (Size) length);
@@ -420,7 +418,7 @@ kiln_field_uuid(const KilnField *field, bool *isnull)
 	pg_uuid_t  *result;
 
 	if (field->type == NULL || field->type->kind != KILN_UUID)
-		cannot_cast(field, "uuid");
+		kiln_report_cast(field->type, "uuid");
 	result = palloc(sizeof *result);
 	memcpy(result->data, kiln_field_fixed(field, UUID_LEN), UUID_LEN);
 	return UUIDPGetDatum(result);
@@ -432,7 +430,7 @@ kiln_field_date(const KilnField *field, bool *isnull)
 	int32		days;
 
 	if (field->type == NULL || field->type->kind != KILN_DATE)
-		cannot_cast(field, "date");
+		kiln_report_cast(field->type, "date");
 	days = (int32) kiln_load_u32(kiln_field_fixed(field, 4));
 	if (!kiln_date_valid(days))
 		ereport(ERROR,
@@ -447,7 +445,7 @@ field_timestamp(const KilnField *field, kiln_kind kind, const char *sql_type)
 	int64		microseconds;
 
 	if (field->type == NULL || field->type->kind != kind)
-		cannot_cast(field, sql_type);
+		kiln_report_cast(field->type, sql_type);
 	microseconds = (int64) kiln_load_u64(kiln_field_fixed(field, 8));
 	if (!kiln_timestamp_valid(microseconds))
 		ereport(ERROR,

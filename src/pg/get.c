@@ -10,13 +10,8 @@
 
 #include "kiln_tensor.h"
 
-/*
- * A function that finds a field by its second argument and converts it.
- */
-#define KILN_GETTER(name, form, convert) \
-	PG_FUNCTION_INFO_V1(name); \
-	Datum \
-	name(PG_FUNCTION_ARGS) \
+/* Find a field by the function's second argument and convert it. */
+#define GETTER_BODY(form, convert) \
 	{ \
 		KilnField	field; \
 		bool		isnull = false; \
@@ -28,7 +23,14 @@
 		if (isnull) \
 			PG_RETURN_NULL(); \
 		PG_RETURN_DATUM(result); \
-	} \
+	}
+
+/* A function that does that. */
+#define KILN_GETTER(name, form, convert) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS) \
+	GETTER_BODY(form, convert) \
 	extern int	no_such_variable
 
 /* The text of a field: of a tensor, its JSON. */
@@ -88,18 +90,7 @@ get_jsonb(const KilnField *field, bool *isnull)
 	} \
 	static pg_noinline Datum \
 	name##_slow(FunctionCallInfo fcinfo) \
-	{ \
-		KilnField	field; \
-		bool		isnull = false; \
-		Datum		result; \
-		\
-		if (!kiln_access(fcinfo, form, &field)) \
-			PG_RETURN_NULL(); \
-		result = convert(&field, &isnull); \
-		if (isnull) \
-			PG_RETURN_NULL(); \
-		PG_RETURN_DATUM(result); \
-	} \
+	GETTER_BODY(form, convert) \
 	extern int	no_such_variable
 
 /* A kind whose value takes width bytes from p on; a statement that does not return leaves the value to the slow way. */

@@ -53,7 +53,7 @@ def register(connection, arrays=True):
         raise Error('the extension kiln is not installed in this database')
     oid, array_oid, schema = int(found[0][0]), int(found[0][1]), found[0][2]
     # in hex, so that no client encoding stands between
-    query = (f"SELECT version, hash, encode(pg_catalog.convert_to(definition, 'UTF8'), 'hex') FROM {schema}.kiln_schemas "
+    query = (f"SELECT version, hash, pg_catalog.encode(pg_catalog.convert_to(definition, 'UTF8'), 'hex') FROM {schema}.kiln_schemas "
              "WHERE valid ORDER BY 1, 2").encode(_encoding(connection))
 
     def fetch():

@@ -209,13 +209,11 @@ def float_of(text, width):
     if width == 4 and value - value == 0:
         with np.errstate(over='ignore', under='ignore'):
             near = np.float32(value)
-        if np.isfinite(near) and float(near) != value:
             other = np.nextafter(near, np.float32(np.inf if value > near else -np.inf))
-            middle = (float(near) + float(other)) / 2
-            if np.isfinite(other) and middle == value:
-                exact = Fraction(Decimal(text))
-                if exact != Fraction(value):
-                    near = max(near, other) if exact > Fraction(value) else min(near, other)
+        if np.isfinite(near) and np.isfinite(other) and float(near) != value and (float(near) + float(other)) / 2 == value:
+            exact = Fraction(Decimal(text))
+            if exact != Fraction(value):
+                near = max(near, other) if exact > Fraction(value) else min(near, other)
         value = float(near)
     if value - value != 0 or value == 0 and text.lstrip('-').lower().partition('e')[0].strip('0.'):
         raise EncodeError(f'{text[:40]} is out of range of f{8 * width}')

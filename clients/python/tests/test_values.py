@@ -109,6 +109,19 @@ class Values(unittest.TestCase):
             self.Every({**VALUE, 'r': [{'s': 'x', 't': [1, 300]}]})
         self.assertEqual(raised.exception.path, 'r[0].t[1]')
 
+    def test_floats_are_rounded_once(self):
+        # low and the next float, the middle of both, and what is above it by too little for a double
+        for low, high, middle, above in [
+                ('0000804b', '0100804b', '16777217', '16777217.000000000001'),
+                ('0000407f', '0100407f', str(3 * 2 ** 126 + 2 ** 103), str(3 * 2 ** 126 + 2 ** 103 + 2 ** 70))]:
+            self.assertEqual(float(middle), float(above))
+            for sign, bit in (('', 0), ('-', 0x80)):
+                for text, expected in ((middle, low), (above, high)):
+                    expected = bytearray.fromhex(expected)
+                    expected[3] |= bit
+                    frame = self.registry.from_text('{"$kiln": "f32", "$value": %s%s}' % (sign, text))
+                    self.assertEqual(bytes(frame.payload).hex(), expected.hex(), sign + text)
+
     def test_lists_are_arrays_in_place(self):
         data = bytes(self.registry.encode('(a i32[],b string)', {'a': range(1000), 'b': ''}))
         record = self.registry.load(data)

@@ -60,6 +60,13 @@ is($status, 1, '--check of empty targets');
 like($said, qr/event: version 1 \([0-9a-f]{16}\) is missing/, 'says what is missing');
 is(registry($targets[0]), '', 'and changes nothing');
 
+# What somebody planted in the extension's schema, and would match better than the server's own, is not called.
+$targets[0]->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION public.format(text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$;
+CREATE FUNCTION public.format(text, text, bigint, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$;
+CREATE FUNCTION public.equal(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted'; END $$;
+CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = public.equal);
+SQL
 ($status, $said) = rollout($from, @to);
 is($status, 0, 'rollout') or diag($said);
 is($said, "target 1: 4 definitions, 4 of them new\ntarget 2: 4 definitions, 4 of them new\n", 'says what it did');

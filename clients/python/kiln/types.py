@@ -11,6 +11,7 @@ little-endian.
 """
 import enum
 import json
+import math
 import operator
 import re
 import struct
@@ -181,7 +182,7 @@ class Float(Number):
     def put_json(self, out, node):
         text = jsontext.number_of(node)
         if text is not None:
-            out += self.item.pack(float_of(text, self.width))
+            out += self.item.pack(float_of(text, self.text))
         elif node.kind == 'string':
             out += special_float(node.value, self.width, self.text)
         else:
@@ -203,21 +204,25 @@ def special_float(text, width, what):
     return data
 
 
-def float_of(text, width):
-    """A decimal as a double, or as the double of the nearest float: rounded once."""
+# Of a form of float: bits of its significand, exponent of the smallest step, and of the power of two that is too large.
+_FORMS = {'f16': (11, -24, 16), 'bf16': (8, -133, 128), 'f32': (24, -149, 128)}
+
+
+def float_of(text, form):
+    """A decimal as the nearest float of a form (f16, bf16, f32, f64), rounded once; what is too large, or no longer a number but 0, is an error."""
     value = float(text)
-    if width == 4 and value - value == 0:
-        with np.errstate(over='ignore', under='ignore'):
-            near = np.float32(value)
-            other = np.nextafter(near, np.float32(np.inf if value > near else -np.inf))
-        if np.isfinite(near) and np.isfinite(other) and float(near) != value and (float(near) + float(other)) / 2 == value:
-            exact = Fraction(Decimal(text))
-            if exact != Fraction(value):
-                near = max(near, other) if exact > Fraction(value) else min(near, other)
-        value = float(near)
-    if value - value != 0 or value == 0 and text.lstrip('-').lower().partition('e')[0].strip('0.'):
-        raise EncodeError(f'{text[:40]} is out of range of f{8 * width}')
-    return value
+    if form != 'f64' and math.isfinite(value):
+        bits, least, most = _FORMS[form]
+        step = math.ldexp(1.0, max(math.frexp(value)[1] - bits, least))
+        steps = value / step
+        if steps % 1 == 0.5:        # a tie, or a decimal next to one: it decides itself
+            steps = Fraction(Decimal(text)) / Fraction(step)
+        value = round(steps) * step
+        if abs(value) >= math.ldexp(1.0, most):
+            value = math.inf
+    if not math.isfinite(value) or value == 0 and text.lstrip('-').lower().partition('e')[0].strip('0.'):
+        raise EncodeError(f'{text[:40]} is out of range of {form}')
+    return math.copysign(value, -1.0 if text.startswith('-') else 1.0)
 
 
 class Span(Type):

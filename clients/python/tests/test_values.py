@@ -110,17 +110,44 @@ class Values(unittest.TestCase):
         self.assertEqual(raised.exception.path, 'r[0].t[1]')
 
     def test_floats_are_rounded_once(self):
-        # low and the next float, the middle of both, and what is above it by too little for a double
-        for low, high, middle, above in [
-                ('0000804b', '0100804b', '16777217', '16777217.000000000001'),
-                ('0000407f', '0100407f', str(3 * 2 ** 126 + 2 ** 103), str(3 * 2 ** 126 + 2 ** 103 + 2 ** 70))]:
-            self.assertEqual(float(middle), float(above))
+        # low, the next float, the middle of both, and what is above it by too little for a double
+        for form, low, high, middle, above in [
+                ('f32', '0000804b', '0100804b', '16777217', '16777217.000000000001'),
+                ('f32', '0000407f', '0100407f', str(3 * 2 ** 126 + 2 ** 103), str(3 * 2 ** 126 + 2 ** 103 + 2 ** 70)),
+                ('f32', '00000000', '01000000', None, '7.0064923216240853546187e-46'),
+                ('f16', '0068', '0168', '2049', '2049.0000000000000001'),
+                ('bf16', '8043', '8143', '257', '257.0000000000000001')]:
             for sign, bit in (('', 0), ('-', 0x80)):
                 for text, expected in ((middle, low), (above, high)):
                     expected = bytearray.fromhex(expected)
-                    expected[3] |= bit
-                    frame = self.registry.from_text('{"$kiln": "f32", "$value": %s%s}' % (sign, text))
-                    self.assertEqual(bytes(frame.payload).hex(), expected.hex(), sign + text)
+                    expected[-1] |= bit
+                    if text:
+                        self.assertEqual(self.bytes_of(form, sign + text), expected.hex(), sign + text)
+
+    def test_floats_out_of_range(self):
+        for form, most, more, least, less in [('f16', '65519.999', '65520', '3e-8', '2.9e-8'), ('bf16', '3.3961e38', '3.3962e38', '4.7e-41', '4.5e-41'),
+                                              ('f32', '3.40282356e38', '3.40282357e38', '7.1e-46', '7e-46')]:
+            self.assertEqual([self.bytes_of(form, least)[:2], set(self.bytes_of(form, least)[2:])], ['01', {'0'}])
+            self.assertIn(self.bytes_of(form, '-' + most), ('fffb', '7fff', 'ffff7fff'))
+            for text in (more, less, '-' + more, '1e400', '1e-400'):
+                self.assertRaises(kiln.EncodeError, self.bytes_of, form, text)
+            self.assertEqual([set(self.bytes_of(form, '0e400')), self.bytes_of(form, '-0')[-2:]], [{'0'}, '80'])
+
+    def bytes_of(self, form, number):
+        """A number of JSON, encoded, in hex: of a scalar, or of a tensor's one element."""
+        if form == 'f32':
+            return bytes(self.registry.from_text('{"$kiln": "f32", "$value": %s}' % number).payload).hex()
+        array = self.registry.from_text('{"$kiln": "tensors", "": {"dtype": "%s", "shape": [], "data": [%s]}}' % (form, number)).value
+        return array.tobytes().hex()
+
+    def test_text_of_tensors_refused(self):
+        for tensor in ['{"dtype": 1, "shape": [], "data": [1]}', '{"dtype": "f32", "shape": 1, "data": [1]}', '{"dtype": "f32", "shape": [], "data": 1}',
+                       '{"dtype": "f32", "shape": []}', '{"dtype": "f99", "shape": [], "data": [1]}', '{"dtype": "bf16", "shape": [], "data": ["x"]}',
+                       '{"dtype": "bf16", "shape": [], "data": ["NaN(0x7f80)"]}', '{"dtype": "bf16", "shape": [], "data": [[1]]}',
+                       '{"dtype": "f16", "shape": [], "data": [true]}', '{"dtype": "f16", "shape": [], "data": ["NaN(0x7c00)"]}',
+                       '{"dtype": "f32", "shape": [2], "data": [1]}']:
+            with self.subTest(tensor=tensor):
+                self.assertRaises(kiln.Error, self.registry.from_text, '{"$kiln": "tensors", "": %s}' % tensor)
 
     def test_lists_are_arrays_in_place(self):
         data = bytes(self.registry.encode('(a i32[],b string)', {'a': range(1000), 'b': ''}))

@@ -106,10 +106,11 @@ COMMIT;
 PGBENCH
 for my $round (1 .. 3)
 {
+	my $there = $node->safe_psql('postgres', 'SELECT count(*) FROM rows');
 	my $clients = IPC::Run::start([ 'pgbench', '-n', '-c', '8', '-j', '2', '-T', '60', '-f', "$folder/clients", '-h', $node->host, '-p', $node->port, 'postgres' ],
 		'<', \undef, '>', \my $out, '2>', \my $err);
 
-	$node->poll_query_until('postgres', "SELECT count(*) > $round * 400 + 2000 FROM rows") or die 'the clients do nothing';
+	$node->poll_query_until('postgres', "SELECT count(*) >= $there + 400 FROM rows") or die 'the clients do nothing';
 	$node->stop('immediate');
 	IPC::Run::finish($clients);
 	$node->start;
@@ -119,14 +120,19 @@ for my $round (1 .. 3)
 
 # ---- aggregates
 
-ask_session($session = open_session($node), <<'SQL', qr/begun\n/);
-SELECT pg_backend_pid();
-\echo begun
-INSERT INTO tensors SELECT 1, kiln_tensor_agg(sqrt(i)) FROM generate_series(1, 20000000) i;
-SQL
-my ($pid) = $session->{out} =~ /(\d+)/;
-$node->poll_query_until('postgres', "SELECT query LIKE '%kiln_tensor_agg%' AND state = 'active' FROM pg_stat_activity WHERE pid = $pid") or die;
-select undef, undef, undef, 0.5;
+# Have a session run a statement that comes to sleep in its midst, and wait until it does.
+sub start_and_wait
+{
+	my ($statement) = @_;
+
+	ask_session($session = open_session($node), "SELECT pg_backend_pid();\n\\echo begun\n$statement;\n", qr/begun\n/);
+	my ($pid) = $session->{out} =~ /(\d+)/;
+	$node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $pid") or die 'it does not come to sleep';
+	return;
+}
+
+start_and_wait(q{INSERT INTO tensors SELECT 1, kiln_tensor_agg(sqrt(i))
+	FROM (SELECT i FROM generate_series(1, 5000000) i UNION ALL SELECT 0 FROM pg_sleep(600)) AS s});
 crash('an aggregate');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM tensors'), 0, 'its row is not there');
 $node->safe_psql('postgres', 'INSERT INTO tensors SELECT i % 10, kiln_tensor_agg(sqrt(i)) FROM generate_series(1, 200000) i GROUP BY 1');
@@ -139,6 +145,11 @@ $node->safe_psql('postgres', <<'SQL');
 INSERT INTO rows (m) SELECT kiln_encode('kept', jsonb_build_object('a', i, 'b', repeat(md5(i::text), 1 + i % 10))) FROM generate_series(1, 100000) i;
 CHECKPOINT;
 SQL
+my $late = $node->safe_psql('postgres', 'SELECT max(n) - 1000 FROM rows');
+
+# Among the last rows of a build that calls it, it sleeps.
+$node->safe_psql('postgres', "CREATE FUNCTION pauses(n integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+	\$\$ BEGIN IF n = $late THEN PERFORM pg_sleep(600); END IF; RETURN true; END \$\$");
 my %indexes = (
 	btree => 'CREATE INDEX building ON rows (m)',
 	field => q{CREATE INDEX building ON rows (kiln_get(m, 'b'), ((m->'a')::int8))},
@@ -147,10 +158,7 @@ my %indexes = (
 	concurrently => 'CREATE INDEX CONCURRENTLY building ON rows (m)');
 for my $kind (sort keys %indexes)
 {
-	ask_session($session = open_session($node), "SELECT pg_backend_pid();\n\\echo begun\n$indexes{$kind};\n", qr/begun\n/);
-	($pid) = $session->{out} =~ /(\d+)/;
-	# Some time into it, however fast the machine: once the backend holds the index's relation.
-	$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks WHERE pid = $pid AND mode = 'AccessExclusiveLock' OR pid = $pid AND relation = 'rows'::regclass") or die;
+	start_and_wait("$indexes{$kind} WHERE pauses(n)");
 	crash("building an index ($kind)");
 	$node->safe_psql('postgres', "DROP INDEX IF EXISTS building; $indexes{$kind}");
 	sound("the index built anew ($kind)");

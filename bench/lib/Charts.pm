@@ -61,7 +61,7 @@ sub _draw_points
 	my ($bottom, $top) = ($least / 2, $most * 2);
 	open my $gnuplot, '|-', 'gnuplot' or die "gnuplot: $!\n";
 	print $gnuplot @data, <<"SCRIPT", 'plot ', join(', ', @plots), "\n";
-set terminal svg size 960,420 font "Helvetica,13" background "white"
+set terminal svg noenhanced size 960,420 font "Helvetica,13" background "white"
 set output "$file"
 set title "$title" font ",16"
 set xlabel "$right"
@@ -77,6 +77,14 @@ set offsets 0,graph 0.3,0,0
 SCRIPT
 	close $gnuplot or die "gnuplot could not draw $name\n";
 	return 1;
+}
+
+# Bytes for an axis.
+sub _size
+{
+	my ($bytes) = @_;
+
+	return $bytes < 2**20 ? sprintf('%.0f KB', $bytes / 1024) : sprintf('%.0f MB', $bytes / 2**20);
 }
 
 # Draw one chart; false if no result is there for it.
@@ -110,7 +118,7 @@ sub draw
 	my $n = @series;
 	my $width = 0.8 / $n;
 	my $script = <<"HEAD";
-set terminal svg size 960,500 font "Helvetica,13" background "white"
+set terminal svg noenhanced size 960,500 font "Helvetica,13" background "white"
 set output "$file"
 set title "$title" font ",16"
 set ylabel "$axis"
@@ -124,7 +132,9 @@ HEAD
 	my (@plots, @labels);
 	if ($kind eq 'lines')
 	{
-		$script .= "set logscale x\nset xlabel \"size of the value, bytes\"\n";
+		my $tics = join ', ', map { sprintf '"%s" %s', _size($places[$_][0]), $places[$_][0] } 0 .. $#places;
+
+		$script .= "set logscale x\nset xtics ($tics)\nset xlabel \"size of the value\"\nset key inside top left vertical Left reverse\n";
 	}
 	else
 	{

@@ -15,6 +15,13 @@ my $publisher = start_node('publisher', "wal_level = logical\nmax_wal_senders = 
 my $subscriber = start_node('subscriber', "wal_retrieve_retry_interval = 200ms\nmax_replication_slots = 30\nmax_logical_replication_workers = 20\nmax_worker_processes = 30\n", allows_streaming => 'logical');
 my $from = $publisher->connstr . ' dbname=postgres';
 
+# A subscription and each table that it copies take an origin, of which 18 has a number of its own.
+if ($subscriber->safe_psql('postgres', 'SHOW server_version_num') >= 180000)
+{
+	$subscriber->append_conf('postgresql.conf', 'max_active_replication_origins = 30');
+	$subscriber->restart;
+}
+
 $_->safe_psql('postgres', 'CREATE EXTENSION kiln') for $publisher, $subscriber;
 
 sub both

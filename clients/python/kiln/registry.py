@@ -303,7 +303,7 @@ def decode_base64(node):
 def array_of(name, node):
     """The array of a tensor's text form."""
     members = dict(node.value) if node.kind == 'object' else {}
-    kinds = {name: item.kind for name, item in members.items()}
+    kinds = {key: item.kind for key, item in members.items()}
     shaped = {'dtype': 'string', 'shape': 'array'}
     if kinds not in ({**shaped, 'data': 'array'}, {**shaped, 'base64': 'string'}) or members['dtype'].value not in tensors.NAMES[1:]:
         raise FormatError(f'tensor {name!r} is not spelled as the format asks')
@@ -322,31 +322,11 @@ def array_of(name, node):
 
 def element_of(word, node):
     """The bytes of one element."""
-    text = jsontext.number_of(node)
-    if word == 'bf16':
-        return bf16_word(node) if text is None else struct.pack('<f', types.float_of(text, word))[2:]
-    if word == 'f16':
-        return f16_word(node) if text is None else struct.pack('<e', types.float_of(text, word))
+    if word in ('f16', 'bf16'):         # which are no types of their own
+        return types.float_bytes(node, word)
     out = bytearray()
     types.SCALARS[word].put_json(out, node)
     return bytes(out)
-
-
-def f16_word(node):
-    if node.kind != 'string':
-        raise EncodeError(f'{node.kind} for f16')
-    return types.special_float(node.value, 2, 'f16')
-
-
-def bf16_word(node):
-    """As types.special_float, for what struct and numpy do not know."""
-    words = {'NaN': b'\xc0\x7f', 'Infinity': b'\x80\x7f', '-Infinity': b'\x80\xff'}
-    match = re.fullmatch(r'NaN\(0x([0-9a-f]{4})\)', node.value) if node.kind == 'string' else None
-    if match and (int(match.group(1), 16) & 0x7fff) > 0x7f80:
-        return bytes.fromhex(match.group(1))[::-1]
-    if node.kind != 'string' or node.value not in words:
-        raise EncodeError(f'{node.kind} for bf16')
-    return words[node.value]
 
 
 # ---------------------------------------------------------------- functions over values

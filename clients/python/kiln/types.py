@@ -164,8 +164,8 @@ def integer_of(text, what):
     return int(value)
 
 
-_SPECIAL = {'Infinity': float('inf'), '-Infinity': float('-inf')}
-_NAN = {2: b'\0\x7e', 4: b'\0\0\xc0\x7f', 8: b'\0\0\0\0\0\0\xf8\x7f'}
+# Bytes of a form of float, and bits of its significand, the leading one among them.
+_FORMS = {'f16': (2, 11), 'bf16': (2, 8), 'f32': (4, 24), 'f64': (8, 53)}
 
 
 class Float(Number):
@@ -180,40 +180,45 @@ class Float(Number):
             raise self.wrong(value) from None
 
     def put_json(self, out, node):
-        text = jsontext.number_of(node)
-        if text is not None:
-            out += self.item.pack(float_of(text, self.text))
-        elif node.kind == 'string':
-            out += special_float(node.value, self.width, self.text)
-        else:
-            raise EncodeError(f'{node.kind} for {self.text}')
+        out += float_bytes(node, self.text)
 
 
-def special_float(text, width, what):
-    """The bytes of a word for what is no number: an infinity, a NaN, or a NaN with its bits."""
-    if text in _SPECIAL:
-        return struct.pack({2: '<e', 4: '<f', 8: '<d'}[width], _SPECIAL[text])
-    if text == 'NaN':
-        return _NAN[width]
+def float_bytes(node, form):
+    """The bytes that a JSON number, or a word for what is none, has in a form of float: f16, bf16, f32 or f64."""
+    text = jsontext.number_of(node)
+    if text is None and node.kind != 'string':
+        raise EncodeError(f'{node.kind} for {form}')
+    width = _FORMS[form][0]
+    if text is None:
+        return float_word(node.value, form).to_bytes(width, 'little')
+    value = float_of(text, form)
+    return struct.pack('<f', value)[2:] if form == 'bf16' else struct.pack({2: '<e', 4: '<f', 8: '<d'}[width], value)
+
+
+def float_word(text, form):
+    """The bits of a word for what is no number: an infinity, a NaN, or a NaN with its bits."""
+    width, digits = _FORMS[form]
+    sign = 1 << 8 * width - 1
+    infinity = sign - (1 << digits - 1)
+    words = {'Infinity': infinity, '-Infinity': sign | infinity, 'NaN': infinity | 1 << digits - 2}
+    if text in words:
+        return words[text]
     match = re.fullmatch(r'NaN\(0x([0-9a-f]{%d})\)' % (2 * width), text)
     if not match:
-        raise EncodeError(f'string for {what}')
-    data = bytes.fromhex(match.group(1))[::-1]
-    if not np.isnan(np.frombuffer(data, f'<f{width}')[0]):
+        raise EncodeError(f'string for {form}')
+    bits = int(match.group(1), 16)
+    if bits & ~sign <= infinity:
         raise EncodeError(f'{text} is no NaN')
-    return data
-
-
-# Of a form of float: bits of its significand, exponent of the smallest step, and of the power of two that is too large.
-_FORMS = {'f16': (11, -24, 16), 'bf16': (8, -133, 128), 'f32': (24, -149, 128)}
+    return bits
 
 
 def float_of(text, form):
-    """A decimal as the nearest float of a form (f16, bf16, f32, f64), rounded once; what is too large, or no longer a number but 0, is an error."""
+    """A decimal as the nearest float of a form, rounded once; what is too large, or no longer a number but 0, is an error."""
     value = float(text)
     if form != 'f64' and math.isfinite(value):
-        bits, least, most = _FORMS[form]
-        step = math.ldexp(1.0, max(math.frexp(value)[1] - bits, least))
+        width, digits = _FORMS[form]
+        most = 1 << 8 * width - digits - 1      # 2 to this is too large; the smallest step follows from it
+        step = math.ldexp(1.0, max(math.frexp(value)[1] - digits, 3 - most - digits))
         steps = value / step
         if steps % 1 == 0.5:        # a tie, or a decimal next to one: it decides itself
             steps = Fraction(Decimal(text)) / Fraction(step)

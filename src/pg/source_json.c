@@ -321,13 +321,9 @@ compare_entries(const void *a, const void *b)
 {
 	const KilnDictEntry *x = a;
 	const KilnDictEntry *y = b;
-	size_t		least = Min(x->length, y->length);
-	int			order = least > 0 ? memcmp(x->key, y->key, least) : 0;
 
 	CHECK_FOR_INTERRUPTS();
-	if (order != 0)
-		return order;
-	return x->length < y->length ? -1 : x->length > y->length;
+	return kiln_compare_bytes(x->key, x->length, y->key, y->length);
 }
 
 /* Ascending, and no key twice; sorts only what is not sorted yet. */
